@@ -255,7 +255,7 @@ static enum err add_whole_network(struct job *j, const struct cli *c, struct why
     if (!e)
         e = graph_layouts_named(cli_text(c, "layout"), &layouts, why);
     if (!e)
-        e = graph_work_init(&work, g, (enum dtype)t, graph_batch(g), layouts, why);
+        e = graph_work_init(&work, g, (enum dtype)t, layouts, why);
     for (size_t i = 0; !e && i < work.n; i++)
         e = job_add_layer(j, work.items[i].workload, work.items[i].name, work.items[i].count);
     graph_work_fini(&work);

@@ -57,7 +57,7 @@ static double node_cost(const struct graph *g, enum dtype t, const struct layout
 {
     if (!(graph_node_layouts(g, i, t) & 1u << layout))
         return INFINITY;
-    return g->nodes[i].op == GRAPH_INPUT ? 0 : c->node(i, layout, c->arg);
+    return graph_has_kernel(g, i) ? c->node(i, layout, c->arg) : 0;
 }
 
 /* The transforms of node i's tensor: one for each layout that a reader wants and the writer does not give. */
@@ -67,15 +67,13 @@ static double tensor_cost(const struct graph *g, const struct layouts_costs *c, 
     bool paid[GRAPH_LAYOUTS] = {false};
     double sum = 0;
 
-    for (size_t k = i + 1; k < g->n_nodes; k++) {
-        const struct graph_node *n = &g->nodes[k];
-        const int wants[2] = {n->x == (int)i ? graph_wants_x(g, k, layout[k]) : GRAPH_ANY_LAYOUT,
-                              n->residual == (int)i ? graph_wants_residual(g, k, layout[k]) : GRAPH_ANY_LAYOUT};
+    for (size_t k = i + 1; k <= g->n_nodes; k++) {
+        const unsigned wants = graph_wants_of(g, k, i, k < g->n_nodes ? layout[k] : 0);
 
-        for (int j = 0; j < 2; j++)
-            if (graph_differs(g, i, gives, wants[j]) && !paid[wants[j]]) {
-                paid[wants[j]] = true;
-                sum += c->transform(i, gives, wants[j], c->arg);
+        for (int to = 0; to < GRAPH_LAYOUTS; to++)
+            if (wants & 1u << to && graph_differs(g, i, gives, to) && !paid[to]) {
+                paid[to] = true;
+                sum += c->transform(i, gives, to, c->arg);
             }
     }
     return sum;
@@ -118,7 +116,7 @@ static enum err fill_tensor(const struct graph *g, enum dtype t, const struct la
     bool fits = table_add(out, (int)i);
 
     for (size_t k = i + 1; k < g->n_nodes && fits; k++)
-        if (g->nodes[k].x == (int)i || g->nodes[k].residual == (int)i)
+        if (graph_reads(g, k, i))
             fits = table_add(out, (int)k);
     if (!fits)
         return why_set(why, ERR_LIMIT, "%s: %s has more than %d readers", g->name, g->nodes[i].name,

@@ -97,10 +97,8 @@ static double node_ns(size_t i, int layout, void *arg)
 
     if ((can & p->layouts) && !(p->layouts & 1u << layout))
         return INFINITY;
-    if (p->g->nodes[i].op == GRAPH_INPUT)
-        return 0;
     buf_init(&text, WORKLOAD_MAX_TEXT);
-    return note(p, graph_node_workload(p->g, i, p->dtype, graph_batch(p->g), layout, &text, p->why), &text);
+    return note(p, graph_node_workload(p->g, i, p->dtype, layout, &text, p->why), &text);
 }
 
 static double transform_ns(size_t i, int from, int to, void *arg)
@@ -109,7 +107,7 @@ static double transform_ns(size_t i, int from, int to, void *arg)
     struct buf text;
 
     buf_init(&text, WORKLOAD_MAX_TEXT);
-    return note(p, graph_transform_workload(p->g, i, p->dtype, graph_batch(p->g), from, to, &text, p->why), &text);
+    return note(p, graph_transform_workload(p->g, i, p->dtype, from, to, &text, p->why), &text);
 }
 
 static void prices_fini(struct prices *p)
@@ -149,7 +147,7 @@ static enum err choose_layouts(struct prices *p, struct deploy_network *n)
     if (p->failed) /* words are there already */
         e = p->failed;
     if (!e)
-        e = graph_lower(p->g, p->dtype, graph_batch(p->g), layout, &n->lowered, p->why);
+        e = graph_lower(p->g, p->dtype, layout, &n->lowered, p->why);
     free(layout);
     if (!e)
         count_kinds(p, n);
@@ -264,10 +262,10 @@ void deploy_network_describe(const struct deploy_network *n, struct buf *out)
     size_t n_transforms = 0;
     int64_t bytes = 0;
 
-    for (size_t i = 1; i < n->lowered.n_tensors; i++)
-        in[n->lowered.tensors[i].layout]++;
-    for (size_t i = 0; i < n->lowered.n_steps; i++)
+    for (size_t i = 0; i < n->lowered.n_steps; i++) {
+        in[n->lowered.tensors[n->lowered.steps[i].out].layout]++;
         n_transforms += n->lowered.steps[i].is_transform;
+    }
     for (size_t i = 0; i < n->lowered.n_slots; i++)
         bytes += n->lowered.slot_bytes[i];
     buf_printf(out, "whole network: %zu steps, %zu of them transforms; tensors in", n->lowered.n_steps, n_transforms);

@@ -25,8 +25,35 @@ static size_t count_weights(const struct deploy_set *s)
     return n;
 }
 
+/* NAME_run with a parameter for each argument, by its name. */
+static void put_prototype(const struct deploy_set *s, struct buf *out)
+{
+    const struct lowered *l = &s->network->lowered;
+
+    buf_printf(out, "int %s_run(cl_command_queue queue", s->name);
+    for (size_t i = 0; i < l->n_arguments; i++)
+        buf_printf(out, ", cl_mem %s_%s", l->arguments[i].is_output ? "out" : "in",
+                   l->graph->nodes[l->arguments[i].i_node].name);
+    buf_puts(out, ")");
+}
+
+static void put_run(const struct deploy_set *s, struct buf *out)
+{
+    const struct lowered *l = &s->network->lowered;
+
+    buf_puts(out, "\n");
+    put_prototype(s, out);
+    buf_puts(out, "\n{\n    const cl_mem list[] = {");
+    for (size_t i = 0; i < l->n_arguments; i++)
+        buf_printf(out, "%s%s_%s", i ? ", " : "", l->arguments[i].is_output ? "out" : "in",
+                   l->graph->nodes[l->arguments[i].i_node].name);
+    buf_printf(out, "};\n    return %s_run_list(queue, list);\n}\n", s->name);
+}
+
 enum err deploy_network_header(const struct deploy_set *s, struct buf *out, struct why *why)
 {
+    enum err e;
+
     if (!s->network)
         return ERR_OK;
     if (deploy_set_is_cuda(s))
@@ -36,9 +63,14 @@ enum err deploy_network_header(const struct deploy_set *s, struct buf *out, stru
             "are deployed one by one",
             s->network->lowered.graph->name);
     buf_printf(out,
-               "\n/* ---- the whole network ---- */\n\n#define %s_N_STEPS %zu\n#define %s_N_NETWORK_WEIGHTS %zu\n\n",
-               s->capitals, s->network->lowered.n_steps, s->capitals, count_weights(s));
-    return deploy_text_part(s, "api_network.h", out, why);
+               "\n/* ---- the whole network ---- */\n\n#define %s_N_STEPS %zu\n#define %s_N_NETWORK_WEIGHTS %zu\n"
+               "#define %s_N_ARGUMENTS %zu\n\n",
+               s->capitals, s->network->lowered.n_steps, s->capitals, count_weights(s), s->capitals,
+               s->network->lowered.n_arguments);
+    e = deploy_text_part(s, "api_network.h", out, why);
+    put_prototype(s, out);
+    buf_puts(out, ";\n");
+    return e;
 }
 
 static void put_shape(const struct program_buffer *b, struct buf *out)
@@ -90,12 +122,13 @@ static void put_steps(const struct deploy_set *s, struct buf *out)
     buf_puts(out, "};\n\n");
 }
 
+/* EXEC_ARGUMENT of what is the caller's. */
 static int slot_of(const struct lowered *l, size_t i_tensor)
 {
-    assert(i_tensor < l->n_tensors && l->tensors[i_tensor].i_slot < (int)l->n_slots);
-    if (l->tensors[i_tensor].i_slot >= 0)
-        return l->tensors[i_tensor].i_slot;
-    return i_tensor == 0 ? -1 : -2; /* EXEC_CALLERS_X, EXEC_CALLERS_Y */
+    const struct lowered_tensor *t = &l->tensors[i_tensor];
+
+    assert(i_tensor < l->n_tensors && (t->i_slot >= 0) != (t->i_argument >= 0) && t->i_slot < (int)l->n_slots);
+    return t->i_slot >= 0 ? t->i_slot : -1 - t->i_argument;
 }
 
 static void put_values(const struct deploy_set *s, struct buf *out)
@@ -115,29 +148,32 @@ static void put_values(const struct deploy_set *s, struct buf *out)
     buf_puts(out, "};\n");
 }
 
-/* The tensors of a step in the order of its plan's inputs and outputs; ERR_UNSUPPORTED for one that is none of the
- * operator's. */
+/* The tensors of a step in the order of its plan's inputs and outputs: the k-th input of the plan is that of the step.
+ * ERR_UNSUPPORTED where they are not as many. */
 static enum err put_operands(const struct deploy_set *s, size_t i, size_t *n, struct buf *out, struct why *why)
 {
     const struct lowered_step *step = &s->network->lowered.steps[i];
     const struct program *p = program_of(s, i);
+    int n_in = 0, n_out = 0;
 
     buf_printf(out, "static const int network_step%zu[] = {", i);
     *n = 0;
     for (size_t k = 0; k < p->n_buffers; k++) {
-        const int operand = lowered_operand(p->buffers[k].id);
+        const bool is_output = p->buffers[k].role == ROLE_OUTPUT;
 
         if (!deploy_is_tensor(&p->buffers[k]) || p->buffers[k].role == ROLE_WEIGHT)
             continue;
-        if (operand < -1 || operand >= step->n_in)
-            return why_set(why, ERR_UNSUPPORTED, "%s: tensor %s of %s is not known in networks", step->name,
-                           p->buffers[k].id, p->workload);
-        assert(step->out >= 0 && (size_t)step->out < s->network->lowered.n_tensors);
-        buf_printf(out, "%s%d", *n ? ", " : "", operand < 0 ? step->out : step->in[operand]);
+        n_in += !is_output;
+        n_out += is_output;
+        if (n_in > step->n_in || n_out > 1)
+            break;
+        buf_printf(out, "%s%d", *n ? ", " : "", is_output ? step->out : step->in[n_in - 1]);
         ++*n;
     }
     buf_puts(out, "};\n");
-    return ERR_OK;
+    return n_in == step->n_in && n_out == 1
+               ? ERR_OK
+               : why_set(why, ERR_UNSUPPORTED, "%s: %s has other tensors than its step", step->name, p->workload);
 }
 
 static enum err put_table(const struct deploy_set *s, struct buf *out, struct why *why)
@@ -164,30 +200,28 @@ static enum err put_table(const struct deploy_set *s, struct buf *out, struct wh
         buf_printf(out, "%s&plans[%zu],", i % 8 ? " " : "\n    ", i);
     buf_puts(out, "\n};\nstatic const struct exec_network network = {\n    ");
     deploy_text_string(l->graph->name, out);
-    buf_printf(out, ", network_plans, N_PLANS, network_values, %zu, network_slots, %zu, network_steps, %zu};\n\n",
-               l->n_tensors, l->n_slots, l->n_steps);
+    buf_printf(out, ", network_plans, N_PLANS, network_values, %zu, network_slots, %zu, network_steps, %zu, %zu};\n\n",
+               l->n_tensors, l->n_slots, l->n_steps, l->n_arguments);
     return e;
 }
 
-static void put_tensor(const struct deploy_set *s, const char *name, size_t i_step, enum buffer_role role,
-                       struct buf *out)
+static void put_arguments(const struct deploy_set *s, struct buf *out)
 {
-    static const char *const roles[N_ROLES] = {[ROLE_INPUT] = "INPUT", [ROLE_OUTPUT] = "OUTPUT"};
-    const struct program *p = program_of(s, i_step);
+    const struct lowered *l = &s->network->lowered;
 
-    for (size_t k = 0; k < p->n_buffers; k++) {
-        const struct program_buffer *b = &p->buffers[k];
+    buf_printf(out, "const struct %s_tensor %s_arguments[%s_N_ARGUMENTS] = {\n", s->name, s->name, s->capitals);
+    for (size_t i = 0; i < l->n_arguments; i++) {
+        const struct lowered_argument *a = &l->arguments[i];
+        const struct graph_node *n = &l->graph->nodes[a->i_node];
 
-        if (b->role != role)
-            continue;
-        buf_printf(out, "const struct %s_tensor %s_%s = {", s->name, s->name, name);
-        put_strings((const char *[]){b->id, dtype_name(b->dtype), b->layout}, 3, out);
-        buf_printf(out, "%s_%s, %d, {", s->capitals, roles[role], b->n_dims);
-        for (int d = 0; d < b->n_dims; d++)
-            buf_printf(out, "%s%lld", d ? ", " : "", (long long)b->shape[d]);
-        buf_printf(out, "}, %lluu};\n", (unsigned long long)b->n_elems * dtype_bytes(b->dtype));
-        return;
+        buf_puts(out, "    {");
+        put_strings((const char *[]){n->name, dtype_name(a->dtype), n->shape.rank == 4 ? "nchw" : ""}, 3, out);
+        buf_printf(out, "%s_%s, %d, {", s->capitals, a->is_output ? "OUTPUT" : "INPUT", n->shape.rank);
+        for (int d = 0; d < n->shape.rank; d++)
+            buf_printf(out, "%s%lld", d ? ", " : "", (long long)n->shape.dim[d]);
+        buf_printf(out, "}, %lluu},\n", (unsigned long long)graph_elems(&n->shape) * dtype_bytes(a->dtype));
     }
+    buf_puts(out, "};\n");
 }
 
 enum err deploy_network_source(const struct deploy_set *s, struct buf *out, struct why *why)
@@ -204,11 +238,13 @@ enum err deploy_network_source(const struct deploy_set *s, struct buf *out, stru
     }
     put_steps(s, out);
     put_weights(s, out);
-    put_tensor(s, "x", 0, ROLE_INPUT, out);
-    put_tensor(s, "y", s->network->lowered.n_steps - 1, ROLE_OUTPUT, out);
+    put_arguments(s, out);
     buf_puts(out, "\n");
     put_values(s, out);
     if (!e)
         e = put_table(s, out, why);
-    return e ? e : deploy_text_part(s, "api_network.c", out, why);
+    if (!e)
+        e = deploy_text_part(s, "api_network.c", out, why);
+    put_run(s, out);
+    return e;
 }

@@ -8,12 +8,13 @@
 
 #include <stddef.h>
 
-enum { EXEC_CALLERS_X = -1, EXEC_CALLERS_Y = -2 };
+/* As the slot of a value: it lies in the memory of the caller's argument i. */
+#define EXEC_ARGUMENT(i) (-1 - (i))
 
 struct exec_value {
     const char *name;
     size_t n_bytes;
-    int slot; /* of the network's memory, or EXEC_CALLERS_X, EXEC_CALLERS_Y */
+    int slot; /* of the network's memory, or EXEC_ARGUMENT */
 };
 
 /* One plan run once. Steps of equal workload have the same plan, and weights of their own. */
@@ -35,6 +36,7 @@ struct exec_network {
     int n_slots;
     const struct exec_step *steps; /* in the order in which they run */
     int n_steps;
+    int n_arguments; /* inputs, then outputs */
 };
 
 #endif

@@ -188,10 +188,10 @@ EXEC_API enum exec_status exec_net_cl_set(struct exec_net_cl *net, cl_command_qu
     return exec_net_cl_pack(net, i_step, queue, words);
 }
 
-static cl_mem exec_net_cl_mem(const struct exec_net_cl *net, int i_value, cl_mem x, cl_mem y)
+static cl_mem exec_net_cl_mem(const struct exec_net_cl *net, int i_value, const cl_mem *arguments)
 {
     const int slot = net->n->values[i_value].slot;
-    return slot == EXEC_CALLERS_X ? x : slot == EXEC_CALLERS_Y ? y : net->slots[slot];
+    return slot < 0 ? arguments[EXEC_ARGUMENT(slot)] : net->slots[slot];
 }
 
 /* All layers have their weights; those that need none are packed here. */
@@ -210,17 +210,20 @@ static enum exec_status exec_net_cl_ready(struct exec_net_cl *net, cl_command_qu
     return status;
 }
 
-EXEC_API enum exec_status exec_net_cl_run(struct exec_net_cl *net, cl_command_queue queue, cl_mem x, cl_mem y,
+EXEC_API enum exec_status exec_net_cl_run(struct exec_net_cl *net, cl_command_queue queue, const cl_mem *arguments,
                                           struct exec_words *words)
 {
     enum exec_status status;
-    if (!net || !queue || !x || !y)
-        return exec_fail(words, EXEC_BAD_ARGUMENT, "expected an open network, a queue, x and y");
+    if (!net || !queue || !arguments)
+        return exec_fail(words, EXEC_BAD_ARGUMENT, "expected an open network, a queue and its arguments");
+    for (int i = 0; i < net->n->n_arguments; i++)
+        if (!arguments[i])
+            return exec_fail(words, EXEC_BAD_ARGUMENT, "argument %d of %s is NULL", i, net->n->name);
     status = exec_net_cl_ready(net, queue, words);
     for (int i = 0; status == EXEC_OK && i < net->n->n_steps; i++) {
         const struct exec_step *s = &net->n->steps[i];
         for (int k = 0; k < s->n_values; k++)
-            net->tensors[k] = exec_net_cl_mem(net, s->values[k], x, y);
+            net->tensors[k] = exec_net_cl_mem(net, s->values[k], arguments);
         status = exec_cl_run(net->ops[s->i_plan], queue, net->tensors, net->steps[i].packed, words);
     }
     return status;

@@ -23,8 +23,9 @@ EXEC_API void exec_net_cl_close(struct exec_net_cl *net); /* accepts NULL; close
 EXEC_API enum exec_status exec_net_cl_set(struct exec_net_cl *net, cl_command_queue queue, const char *layer,
                                           const char *name, const void *data, size_t n_bytes, struct exec_words *words);
 
-/* Enqueues the whole network: x to y. EXEC_NOT_PACKED names a layer whose weights are missing. */
-EXEC_API enum exec_status exec_net_cl_run(struct exec_net_cl *net, cl_command_queue queue, cl_mem x, cl_mem y,
+/* Enqueues the whole network over the caller's inputs and outputs, [n_arguments]. EXEC_NOT_PACKED names a layer whose
+ * weights are missing. */
+EXEC_API enum exec_status exec_net_cl_run(struct exec_net_cl *net, cl_command_queue queue, const cl_mem *arguments,
                                           struct exec_words *words);
 
 #endif

@@ -2,7 +2,10 @@
 #include "kernels/graph.h"
 
 #include "core/buf.h"
+#include "core/vec.h"
 #include "kernels/embedded.h"
+#include "kernels/graph_lower.h"
+#include "kernels/graph_ops.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -12,30 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_LINE 512
-#define MAX_WORDS 16
+#define MAX_LINE 1024
+#define MAX_WORDS 64
 #define MAX_GRAPHS 32
-
-#define KEY(k) (1u << GRAPH_##k)
-#define STEPS (KEY(STRIDE_H) | KEY(TOP)) /* a key of several numbers has the bit of the first one */
-enum { WORD_RELU = 1, WORD_MAX = 2, WORD_AVG = 4, WORD_GLOBAL = 8, WORD_RELU6 = 16 };
-
-/* What a line of an operator needs and may have. */
-static const struct rule {
-    const char *name;
-    bool reads, adds; /* an input; a second one behind + */
-    unsigned needs, takes, words;
-} rules[N_GRAPH_OPS] = {
-    [GRAPH_INPUT] = {"input", false, false, KEY(C) | KEY(H) | KEY(W), KEY(N), 0},
-    [GRAPH_CONV2D] = {"conv2d", true, true, KEY(K) | KEY(R) | KEY(S), STEPS | KEY(DIL_H) | KEY(GROUPS),
-                      WORD_RELU | WORD_RELU6},
-    [GRAPH_DEPTHWISE] = {"depthwise_conv2d", true, false, KEY(R) | KEY(S), STEPS | KEY(DIL_H), WORD_RELU | WORD_RELU6},
-    [GRAPH_POOL2D] = {"pool2d", true, false, 0, KEY(R) | KEY(S) | STEPS, WORD_MAX | WORD_AVG | WORD_GLOBAL},
-    [GRAPH_DENSE] = {"dense", true, false, KEY(K), 0, WORD_RELU | WORD_RELU6},
-    [GRAPH_ADD] = {"add", true, true, 0, 0, WORD_RELU},
-    [GRAPH_CONCAT] = {"concat", true, true, 0, 0, 0},
-    [GRAPH_SOFTMAX] = {"softmax", true, false, 0, 0, 0},
-};
 
 /* The keys of a line: the first of a node's numbers, how many there are, and what each is without the key. */
 static const struct key {
@@ -43,11 +25,7 @@ static const struct key {
     enum graph_key first;
     int n;
     int64_t otherwise;
-} keys[] = {{"n", GRAPH_N, 1, 1},
-            {"c", GRAPH_C, 1, 0},
-            {"h", GRAPH_H, 1, 0},
-            {"w", GRAPH_W, 1, 0},
-            {"k", GRAPH_K, 1, 0},
+} keys[] = {{"k", GRAPH_K, 1, 0},
             {"n", GRAPH_K, 1, 0},
             {"r", GRAPH_R, 1, 0},
             {"s", GRAPH_S, 1, 0},
@@ -60,13 +38,21 @@ static const struct key {
 static const struct {
     const char *name;
     unsigned bit;
-} words[] = {{"relu", WORD_RELU}, {"relu6", WORD_RELU6}, {"max", WORD_MAX}, {"avg", WORD_AVG}, {"global", WORD_GLOBAL}};
+} words[] = {{"relu", GRAPH_WORD_RELU},
+             {"relu6", GRAPH_WORD_RELU6},
+             {"max", GRAPH_WORD_MAX},
+             {"avg", GRAPH_WORD_AVG},
+             {"global", GRAPH_WORD_GLOBAL}};
+
+/* Of images, by position in a shape; `n` may be left out. */
+static const char *const sizes[] = {"n", "c", "h", "w"};
 
 /* A line while it is read. */
 struct line {
     const char *graph;
     int number;
     unsigned keys, words; /* that stand in it */
+    unsigned sizes;       /* of an input, a bit each; 16: shape= */
     struct why *why;
 };
 
@@ -86,12 +72,15 @@ static enum err fail(const struct line *l, enum err e, const char *format, ...)
 
 const char *graph_op_name(enum graph_op op)
 {
-    return rules[op].name;
+    return graph_rules[op].name;
 }
 
-int64_t graph_batch(const struct graph *g)
+bool graph_reads(const struct graph *g, size_t i, size_t of)
 {
-    return g->nodes[0].key[GRAPH_N];
+    for (int k = 0; k < g->nodes[i].n_in; k++)
+        if (g->nodes[i].in[k] == (int)of)
+            return true;
+    return false;
 }
 
 int graph_node_find(const struct graph *g, const char *name)
@@ -120,14 +109,18 @@ static enum err read_name(const struct line *l, const struct graph *g, const cha
 
 static enum err read_op(const struct line *l, const char *word, struct graph_node *out)
 {
-    for (int i = 0; i < N_GRAPH_OPS; i++)
-        if (strcmp(word, rules[i].name) == 0) {
+    char list[256] = "";
+
+    for (int i = 0; i < N_GRAPH_OPS; i++) {
+        const size_t n = strlen(list);
+
+        if (strcmp(word, graph_rules[i].name) == 0) {
             out->op = (enum graph_op)i;
             return ERR_OK;
         }
-    return FAIL(
-        l, "unknown operator '%.60s'; expected input, conv2d, depthwise_conv2d, pool2d, dense, add, concat or softmax",
-        word);
+        snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "", graph_rules[i].name);
+    }
+    return FAIL(l, "unknown operator '%.60s'; expected one of %s", word, list);
 }
 
 static enum err read_tensor(const struct line *l, const struct graph *g, const char *word, int *out)
@@ -172,13 +165,48 @@ static enum err read_numbers(const struct line *l, const struct key *key, const 
 /* Is it the operator's? `k` is called `n` in dense layers. */
 static bool is_key_of(const struct key *key, enum graph_op op)
 {
-    return ((rules[op].needs | rules[op].takes) & 1u << key->first) &&
+    return ((graph_rules[op].needs | graph_rules[op].takes) & 1u << key->first) &&
            (key->first != GRAPH_K || (op == GRAPH_DENSE) == (key->name[0] == 'n'));
 }
 
-static enum err read_key(struct line *l, const struct rule *rule, const char *name, const char *value,
-                         struct graph_node *out)
+/* shape=, and c= h= w= n= of an input of images; *found: it was one of them. */
+static enum err read_size(struct line *l, const char *name, const char *value, struct graph_node *out, bool *found)
 {
+    struct graph_shape *s = &out->shape;
+    char *end = NULL;
+    unsigned i = 0;
+    enum err e = ERR_OK;
+
+    *found = out->op == GRAPH_INPUT || out->op == GRAPH_RESHAPE;
+    while (*found && i < 4 && (out->op != GRAPH_INPUT || strcmp(name, sizes[i]) != 0))
+        i++;
+    *found = *found && (i < 4 || strcmp(name, "shape") == 0);
+    if (!*found)
+        return ERR_OK;
+    if (l->sizes & 1u << i)
+        return FAIL(l, "%s stands twice", name);
+    if (l->sizes && (i == 4 || (l->sizes & 16)))
+        return FAIL(l, "shape= or c= h= w=, one of them");
+    l->sizes |= 1u << i;
+    if (i < 4)
+        return read_numbers(l, &(struct key){sizes[i], GRAPH_K, 1, 0}, value, &s->dim[i]);
+    for (s->rank = 0; !e; value = end + 1) {
+        if (s->rank == GRAPH_MAX_RANK)
+            return FAIL(l, "expected at most %d dimensions of shape=", GRAPH_MAX_RANK);
+        e = read_number(l, value, &end, &s->dim[s->rank++]);
+        if (!e && !*end)
+            break;
+    }
+    return e;
+}
+
+static enum err read_key(struct line *l, const char *name, const char *value, struct graph_node *out)
+{
+    bool found = false;
+    const enum err e = read_size(l, name, value, out, &found);
+
+    if (found)
+        return e;
     for (size_t i = 0; i < N_KEYS; i++) {
         if (strcmp(name, keys[i].name) != 0 || !is_key_of(&keys[i], out->op))
             continue;
@@ -187,16 +215,30 @@ static enum err read_key(struct line *l, const struct rule *rule, const char *na
         l->keys |= 1u << keys[i].first;
         return read_numbers(l, &keys[i], value, &out->key[keys[i].first]);
     }
-    return FAIL(l, "%s does not take '%.60s='", rule->name, name);
+    return FAIL(l, "%s does not take '%.60s='", graph_op_name(out->op), name);
 }
 
-static enum err read_setting(struct line *l, const struct rule *rule, char *word, struct graph_node *out)
+/* A word that goes into the workload as it is. */
+static enum err read_own_word(const struct line *l, const char *word, struct graph_node *out)
 {
+    const size_t n = strlen(out->words), room = sizeof out->words - n;
+    const int more = snprintf(out->words + n, room, "%s%s", n ? " " : "", word);
+
+    return more >= 0 && (size_t)more < room ? ERR_OK
+                                            : fail(l, ERR_LIMIT, "more than %zu characters of words for %s",
+                                                   sizeof out->words - 1, graph_op_name(out->op));
+}
+
+static enum err read_setting(struct line *l, char *word, struct graph_node *out)
+{
+    const struct graph_rule *rule = &graph_rules[out->op];
     char *equals = strchr(word, '=');
 
+    if (rule->own_words)
+        return read_own_word(l, word, out);
     if (equals) {
         *equals = '\0';
-        return read_key(l, rule, word, equals + 1, out);
+        return read_key(l, word, equals + 1, out);
     }
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (strcmp(word, words[i].name) == 0 && (rule->words & words[i].bit)) {
@@ -206,118 +248,75 @@ static enum err read_setting(struct line *l, const struct rule *rule, char *word
     return FAIL(l, "%s does not take '%.60s'", rule->name, word);
 }
 
-static enum err check_settings(const struct line *l, const struct graph_node *n)
+/* The sizes of an input, n=1 where it is left out. */
+static enum err check_sizes(const struct line *l, struct graph_node *n)
 {
-    const unsigned window = KEY(R) | KEY(S), missing = rules[n->op].needs & ~l->keys;
-    const unsigned kinds = l->words & (WORD_MAX | WORD_AVG);
+    if (n->op == GRAPH_RESHAPE)
+        return l->sizes ? ERR_OK : FAIL(l, "reshape needs shape=");
+    if (n->op != GRAPH_INPUT || l->sizes & 16)
+        return ERR_OK;
+    for (unsigned i = 1; i < 4; i++)
+        if (!(l->sizes & 1u << i))
+            return FAIL(l, "input needs %s=, or shape= alone", sizes[i]);
+    if (!(l->sizes & 1))
+        n->shape.dim[0] = 1;
+    n->shape.rank = 4;
+    return ERR_OK;
+}
+
+static enum err check_settings(const struct line *l, struct graph_node *n)
+{
+    const unsigned window = GRAPH_KEY(R) | GRAPH_KEY(S), missing = graph_rules[n->op].needs & ~l->keys;
+    const unsigned kinds = l->words & (GRAPH_WORD_MAX | GRAPH_WORD_AVG);
 
     for (size_t i = 0; i < N_KEYS; i++)
         if (missing & 1u << keys[i].first && is_key_of(&keys[i], n->op))
-            return FAIL(l, "%s needs %s=", rules[n->op].name, keys[i].name);
-    if ((l->words & WORD_RELU) && (l->words & WORD_RELU6))
+            return FAIL(l, "%s needs %s=", graph_op_name(n->op), keys[i].name);
+    if ((l->words & GRAPH_WORD_RELU) && (l->words & GRAPH_WORD_RELU6))
         return FAIL(l, "relu or relu6, one of them");
-    if ((n->op == GRAPH_ADD || n->op == GRAPH_CONCAT) && n->residual < 0)
-        return FAIL(l, "%s needs two tensors, a + b", rules[n->op].name);
     if (n->op != GRAPH_POOL2D)
-        return ERR_OK;
-    if (kinds != WORD_MAX && kinds != WORD_AVG)
+        return check_sizes(l, n);
+    if (kinds != GRAPH_WORD_MAX && kinds != GRAPH_WORD_AVG)
         return FAIL(l, "pool2d needs max or avg, one of them");
-    if (l->words & WORD_GLOBAL ? l->keys != 0 : (l->keys & window) != window)
+    if (l->words & GRAPH_WORD_GLOBAL ? l->keys != 0 : (l->keys & window) != window)
         return FAIL(l, "pool2d needs r= and s=, or global alone");
     return ERR_OK;
 }
 
-static int64_t extent(int64_t size, int64_t pads, int64_t window, int64_t dilation, int64_t stride)
+/* What a line leaves out, and the shape of the output from those of the inputs. */
+static enum err infer(const struct line *l, const struct graph *g, struct graph_node *n)
 {
-    const int64_t room = size + pads - (window - 1) * dilation - 1;
+    const struct graph_shape *in[GRAPH_MAX_INPUTS] = {NULL};
+    enum err e;
 
-    return room < 0 || stride < 1 || window < 1 || dilation < 1 ? 0 : room / stride + 1;
-}
-
-static enum err window_shape(const struct line *l, const struct graph_node *x, struct graph_node *n)
-{
-    int64_t *key = n->key;
-
-    if (l->words & WORD_GLOBAL) {
-        key[GRAPH_R] = x->key[GRAPH_H];
-        key[GRAPH_S] = x->key[GRAPH_W];
-    }
+    for (int k = 0; k < n->n_in; k++)
+        in[k] = &g->nodes[n->in[k]].shape;
+    if (l->words & GRAPH_WORD_GLOBAL && in[0]->rank == 4)
+        memcpy(&n->key[GRAPH_R], &in[0]->dim[2], 2 * sizeof n->key[0]);
     for (size_t i = 0; i < N_KEYS; i++)
         for (int k = 0; k < keys[i].n && keys[i].otherwise && !(l->keys & 1u << keys[i].first); k++)
-            key[(int)keys[i].first + k] = keys[i].otherwise;
-    key[GRAPH_H] = extent(x->key[GRAPH_H], key[GRAPH_TOP] + key[GRAPH_BOTTOM], key[GRAPH_R], key[GRAPH_DIL_H],
-                          key[GRAPH_STRIDE_H]);
-    key[GRAPH_W] = extent(x->key[GRAPH_W], key[GRAPH_LEFT] + key[GRAPH_RIGHT], key[GRAPH_S], key[GRAPH_DIL_W],
-                          key[GRAPH_STRIDE_W]);
-    key[GRAPH_C] = n->op == GRAPH_CONV2D ? key[GRAPH_K] : x->key[GRAPH_C];
-    if (key[GRAPH_H] < 1 || key[GRAPH_W] < 1)
-        return FAIL(l, "a window of %lld x %lld and stride %lld,%lld does not fit %lld x %lld", (long long)key[GRAPH_R],
-                    (long long)key[GRAPH_S], (long long)key[GRAPH_STRIDE_H], (long long)key[GRAPH_STRIDE_W],
-                    (long long)x->key[GRAPH_H], (long long)x->key[GRAPH_W]);
-    if (key[GRAPH_GROUPS] < 1 || x->key[GRAPH_C] % key[GRAPH_GROUPS] || key[GRAPH_C] % key[GRAPH_GROUPS])
-        return FAIL(l, "groups=%lld do not divide %lld and %lld channels", (long long)key[GRAPH_GROUPS],
-                    (long long)x->key[GRAPH_C], (long long)key[GRAPH_C]);
-    return ERR_OK;
+            n->key[(int)keys[i].first + k] = keys[i].otherwise;
+    n->relu = l->words & GRAPH_WORD_RELU;
+    n->relu6 = l->words & GRAPH_WORD_RELU6;
+    n->avg = l->words & GRAPH_WORD_AVG;
+    e = graph_infer(n, in, l->why);
+    return e ? why_prefix(l->why, e, "graph %.40s, line %d", l->graph, l->number) : ERR_OK;
 }
 
-/* Shape of the output from those of the inputs. */
-static enum err set_shape(const struct line *l, const struct graph *g, struct graph_node *n)
-{
-    const struct graph_node *x = n->x >= 0 ? &g->nodes[n->x] : NULL;
-    const struct graph_node *add = n->residual >= 0 ? &g->nodes[n->residual] : NULL;
-    enum err e = ERR_OK;
-
-    assert(n->x < (int)g->n_nodes && n->residual < (int)g->n_nodes); /* of earlier lines */
-    if (n->op == GRAPH_DENSE) {
-        n->key[GRAPH_C] = n->key[GRAPH_K];
-        n->key[GRAPH_H] = n->key[GRAPH_W] = 1;
-    } else if (n->op == GRAPH_ADD) {
-        memcpy(n->key, x->key, 3 * sizeof n->key[0]);
-    } else if (n->op == GRAPH_CONCAT) {
-        memcpy(n->key, x->key, 3 * sizeof n->key[0]);
-        n->key[GRAPH_C] += add->key[GRAPH_C];
-    } else if (n->op == GRAPH_SOFTMAX) {
-        memcpy(n->key, x->key, 3 * sizeof n->key[0]);
-        if (x->op == GRAPH_INPUT || x->relu || x->relu6 || x->key[GRAPH_H] * x->key[GRAPH_W] > 1)
-            e = FAIL(l, "softmax reads a layer of one pixel, without relu");
-    } else if (n->op != GRAPH_INPUT) {
-        e = window_shape(l, x, n);
-    }
-    if (!e && n->key[GRAPH_C] < 1)
-        e = FAIL(l, "a tensor of no channels");
-    if (n->op == GRAPH_INPUT && !(l->keys & KEY(N)))
-        n->key[GRAPH_N] = 1;
-    if (!e && n->op == GRAPH_INPUT && (n->key[GRAPH_H] < 1 || n->key[GRAPH_W] < 1 || n->key[GRAPH_N] < 1))
-        e = FAIL(l, "an image of no pixels, or no image");
-    if (!e && x && x->op == GRAPH_SOFTMAX)
-        e = FAIL(l, "nothing may follow softmax");
-    if (!e && n->key[GRAPH_C] > GRAPH_MAX_SIZE)
-        e = FAIL(l, "more than %d channels", GRAPH_MAX_SIZE);
-    if (!e && add &&
-        (n->op == GRAPH_CONCAT ? memcmp(&add->key[GRAPH_H], &n->key[GRAPH_H], 2 * sizeof n->key[0])
-                               : memcmp(add->key, n->key, 3 * sizeof n->key[0])) != 0)
-        e = FAIL(l, "%s is shaped %lld x %lld x %lld and cannot be added to %lld x %lld x %lld", add->name,
-                 (long long)add->key[GRAPH_C], (long long)add->key[GRAPH_H], (long long)add->key[GRAPH_W],
-                 (long long)n->key[GRAPH_C], (long long)n->key[GRAPH_H], (long long)n->key[GRAPH_W]);
-    return e;
-}
-
-/* The inputs: word i and, behind +, another; the number of words taken. */
+/* The inputs: word i and, each behind a +, others; *i moves behind them. */
 static enum err read_inputs(const struct line *l, const struct graph *g, char **word, size_t n_words, size_t *i,
                             struct graph_node *n)
 {
-    const struct rule *rule = &rules[n->op];
+    const struct graph_rule *rule = &graph_rules[n->op];
     enum err e = ERR_OK;
 
-    n->x = n->residual = -1;
-    if (rule->reads) {
-        e = read_tensor(l, g, *i < n_words ? word[*i] : NULL, &n->x);
+    while (!e && n->n_in < rule->most_in && (n->n_in == 0 || (*i < n_words && strcmp(word[*i], "+") == 0))) {
+        *i += n->n_in > 0;
+        e = read_tensor(l, g, *i < n_words ? word[*i] : NULL, &n->in[n->n_in++]);
         *i += 1;
     }
-    if (!e && rule->adds && *i < n_words && strcmp(word[*i], "+") == 0) {
-        e = read_tensor(l, g, *i + 1 < n_words ? word[*i + 1] : NULL, &n->residual);
-        *i += 2;
-    }
+    if (!e && n->n_in < rule->least_in)
+        e = FAIL(l, "%s needs %s tensors, a + b", rule->name, rule->least_in == 2 ? "two" : "more");
     return e;
 }
 
@@ -331,26 +330,71 @@ static enum err read_node(struct line *l, const struct graph *g, char **word, si
     e = read_name(l, g, word[0], n);
     if (!e)
         e = read_op(l, word[2], n);
-    if (!e && (n->op == GRAPH_INPUT) != (g->n_nodes == 0))
-        e = FAIL(l, "the first tensor is the input, no other is");
     if (!e)
         e = read_inputs(l, g, word, n_words, &i, n);
     for (; !e && i < n_words; i++)
-        e = read_setting(l, &rules[n->op], word[i], n);
+        e = read_setting(l, word[i], n);
     if (!e)
         e = check_settings(l, n);
-    n->relu = l->words & WORD_RELU;
-    n->relu6 = l->words & WORD_RELU6;
-    n->avg = l->words & WORD_AVG;
-    return e ? e : set_shape(l, g, n);
+    return e ? e : infer(l, g, n);
+}
+
+/* output a b ...: the tensors that the network gives. */
+static enum err read_outputs(const struct line *l, struct graph *g, char **word, size_t n_words)
+{
+    for (size_t i = 1; i < n_words; i++) {
+        int node = -1;
+        const enum err e = read_tensor(l, g, word[i], &node);
+
+        for (size_t k = 0; k < g->n_outputs && !e; k++)
+            if (g->outputs[k] == node)
+                return FAIL(l, "output %s stands twice", word[i]);
+        if (e)
+            return e;
+        if (g->n_outputs == GRAPH_MAX_OUTPUTS)
+            return fail(l, ERR_LIMIT, "more than %d outputs", GRAPH_MAX_OUTPUTS);
+        g->outputs[g->n_outputs++] = node;
+    }
+    return ERR_OK;
+}
+
+/* Of an operator with own words: would its workload take them? */
+static enum err check_words(const struct line *l, const struct graph *g)
+{
+    const struct graph_node *n = &g->nodes[g->n_nodes - 1];
+    struct buf text;
+    enum err e = ERR_OK;
+
+    buf_init(&text, WORKLOAD_MAX_TEXT);
+    if (graph_rules[n->op].own_words)
+        e = graph_node_workload(g, g->n_nodes - 1, DTYPE_F32, 0, &text, l->why);
+    buf_fini(&text);
+    return e ? why_prefix(l->why, e, "line %d", l->number) : ERR_OK;
+}
+
+static enum err read_words(struct line *l, char **word, size_t n_words, struct graph *g)
+{
+    struct graph_node node = {.op = GRAPH_INPUT};
+    enum err e;
+
+    if (strcmp(word[0], "output") == 0 && (n_words < 2 || strcmp(word[1], "=") != 0))
+        return read_outputs(l, g, word, n_words);
+    if (VEC_ROOM(g->nodes, g->cap_nodes, g->n_nodes + 1, GRAPH_MAX_NODES) == ERR_NOMEM)
+        return why_set(l->why, ERR_NOMEM, "out of memory");
+    if (g->n_nodes == GRAPH_MAX_NODES)
+        return fail(l, ERR_LIMIT, "more than %d tensors", GRAPH_MAX_NODES);
+    e = read_node(l, g, word, n_words, &node);
+    if (e)
+        return e;
+    assert(graph_elems(&node.shape) > 0);
+    g->nodes[g->n_nodes++] = node;
+    return check_words(l, g);
 }
 
 static enum err read_line(struct line *l, const char *text, size_t n, struct graph *g)
 {
     char copy[MAX_LINE], *word[MAX_WORDS], *rest = NULL;
-    struct graph_node node = {.op = GRAPH_INPUT};
     size_t n_words = 0;
-    enum err e;
 
     if (n >= sizeof copy)
         return fail(l, ERR_LIMIT, "longer than %zu characters", sizeof copy - 1);
@@ -365,40 +409,43 @@ static enum err read_line(struct line *l, const char *text, size_t n, struct gra
             return fail(l, ERR_LIMIT, "more than %d words", MAX_WORDS);
         word[n_words++] = p;
     }
-    if (n_words == 0)
-        return ERR_OK;
-    if (g->n_nodes == GRAPH_MAX_NODES)
-        return fail(l, ERR_LIMIT, "more than %d tensors", GRAPH_MAX_NODES);
-    e = read_node(l, g, word, n_words, &node);
-    assert(e || (node.key[GRAPH_C] > 0 && node.key[GRAPH_H] > 0 && node.key[GRAPH_W] > 0));
-    if (!e)
-        g->nodes[g->n_nodes++] = node;
-    return e;
+    return n_words ? read_words(l, word, n_words, g) : ERR_OK;
 }
 
-static int n_readers(const struct graph *g, size_t i)
+static bool is_output(const struct graph *g, size_t i)
 {
-    int n = 0;
-
-    for (size_t k = i + 1; k < g->n_nodes; k++)
-        n += (g->nodes[k].x == (int)i) + (g->nodes[k].residual == (int)i);
-    return n;
+    for (size_t k = 0; k < g->n_outputs; k++)
+        if (g->outputs[k] == (int)i)
+            return true;
+    return false;
 }
 
-/* Every tensor but the last is read by somebody, softmax's by nobody else. */
-static enum err check_read(const struct graph *g, struct why *why)
+static bool is_read(const struct graph *g, size_t i)
 {
-    for (size_t i = 0; i + 1 < g->n_nodes; i++)
-        if (n_readers(g, i) == 0)
-            return why_set(why, ERR_INPUT, "graph %.40s: nobody reads %s, and it is not the last", g->name,
+    bool read = false;
+
+    for (size_t k = i + 1; k < g->n_nodes && !read; k++)
+        read = graph_reads(g, k, i);
+    return read;
+}
+
+/* The last tensor is the output where no line says another. All but inputs and outputs are read by somebody. */
+static enum err finish(struct graph *g, struct why *why)
+{
+    size_t n_inputs = 0;
+
+    for (size_t i = 0; i < g->n_nodes; i++)
+        n_inputs += g->nodes[i].op == GRAPH_INPUT;
+    if (n_inputs == 0 || (g->n_outputs == 0 && g->nodes[g->n_nodes - 1].op == GRAPH_INPUT))
+        return why_set(why, ERR_INPUT, "graph %.40s: expected an input and at least one operator behind it, or output",
+                       g->name);
+    if (g->n_outputs == 0)
+        g->outputs[g->n_outputs++] = (int)g->n_nodes - 1;
+    for (size_t i = 0; i < g->n_nodes; i++)
+        if (g->nodes[i].op != GRAPH_INPUT && !is_output(g, i) && !is_read(g, i))
+            return why_set(why, ERR_INPUT, "graph %.40s: nobody reads %s, and it is no output", g->name,
                            g->nodes[i].name);
-    for (size_t i = 1; i < g->n_nodes; i++)
-        if (g->nodes[i].op == GRAPH_SOFTMAX && n_readers(g, (size_t)g->nodes[i].x) > 1)
-            return why_set(why, ERR_INPUT, "graph %.40s: %s is read by softmax and by others", g->name,
-                           g->nodes[g->nodes[i].x].name);
-    return g->n_nodes > 1
-               ? ERR_OK
-               : why_set(why, ERR_INPUT, "graph %.40s: expected an input and at least one operator", g->name);
+    return ERR_OK;
 }
 
 enum err graph_parse(const char *name, const char *text, size_t n, struct graph *out, struct why *why)
@@ -409,9 +456,6 @@ enum err graph_parse(const char *name, const char *text, size_t n, struct graph 
 
     if (n > GRAPH_MAX_BYTES)
         return why_set(why, ERR_LIMIT, "graph %.40s: longer than %zu bytes", name, GRAPH_MAX_BYTES);
-    g.nodes = calloc(GRAPH_MAX_NODES, sizeof *g.nodes);
-    if (!g.nodes)
-        return why_set(why, ERR_NOMEM, "out of memory");
     for (int number = 1; !e && p < end; number++) {
         struct line l = {.graph = name, .number = number, .why = why};
         const char *newline = memchr(p, '\n', (size_t)(end - p));
@@ -421,7 +465,7 @@ enum err graph_parse(const char *name, const char *text, size_t n, struct graph 
         p += len + 1;
     }
     if (!e)
-        e = check_read(&g, why);
+        e = finish(&g, why);
     if (e)
         graph_fini(&g);
     else
@@ -452,23 +496,38 @@ static bool is_otherwise(const struct key *key, const int64_t *v)
     return (key->otherwise || key->n > 1) && all_equal(&v[key->first], key->n, key->otherwise);
 }
 
+/* " n=2 c=3 h=8 w=8" of images, n only where it is not 1; " shape=2,3" of others. */
+static void put_shape(const struct graph_shape *s, bool as_images, struct buf *out)
+{
+    buf_puts(out, as_images ? "" : " shape=");
+    for (int i = 0; i < s->rank; i++)
+        if (!as_images)
+            buf_printf(out, "%s%lld", i ? "," : "", (long long)s->dim[i]);
+        else if (i < 4 && (i || s->dim[0] != 1))
+            buf_printf(out, " %s=%lld", sizes[i], (long long)s->dim[i]);
+}
+
+static bool is_global(const struct graph_node *n, const struct graph_shape *x)
+{
+    return n->op == GRAPH_POOL2D && n->key[GRAPH_R] == x->dim[2] && n->key[GRAPH_S] == x->dim[3] &&
+           n->shape.dim[2] * n->shape.dim[3] == 1 && all_equal(&n->key[GRAPH_TOP], 4, 0);
+}
+
 static void put_node(const struct graph *g, const struct graph_node *n, struct buf *out)
 {
-    const struct graph_node *x = n->x >= 0 ? &g->nodes[n->x] : NULL;
-    const bool global = n->op == GRAPH_POOL2D && n->key[GRAPH_R] == x->key[GRAPH_H] &&
-                        n->key[GRAPH_S] == x->key[GRAPH_W] && n->key[GRAPH_H] * n->key[GRAPH_W] == 1 &&
-                        all_equal(&n->key[GRAPH_TOP], 4, 0);
+    const bool global = n->n_in && is_global(n, &g->nodes[n->in[0]].shape);
 
-    buf_printf(out, "%s = %s", n->name, rules[n->op].name);
-    if (x)
-        buf_printf(out, " %s", x->name);
-    if (n->residual >= 0)
-        buf_printf(out, " + %s", g->nodes[n->residual].name);
+    buf_printf(out, "%s = %s", n->name, graph_op_name(n->op));
+    for (int k = 0; k < n->n_in; k++)
+        buf_printf(out, "%s%s", k ? " + " : " ", g->nodes[n->in[k]].name);
+    if (n->op == GRAPH_INPUT || n->op == GRAPH_RESHAPE)
+        put_shape(&n->shape, n->op == GRAPH_INPUT && n->shape.rank == 4, out);
     if (n->op == GRAPH_POOL2D)
         buf_printf(out, " %s%s", n->avg ? "avg" : "max", global ? " global" : "");
     for (size_t i = 0; i < N_KEYS && !global; i++)
         if (is_key_of(&keys[i], n->op) && !is_otherwise(&keys[i], n->key))
             put_key(&keys[i], &n->key[keys[i].first], out);
+    buf_printf(out, "%s%s", n->words[0] ? " " : "", n->words);
     buf_puts(out, n->relu ? " relu\n" : n->relu6 ? " relu6\n" : "\n");
 }
 
@@ -476,6 +535,10 @@ enum err graph_text(const struct graph *g, struct buf *out)
 {
     for (size_t i = 0; i < g->n_nodes; i++)
         put_node(g, &g->nodes[i], out);
+    if (g->n_outputs == 1 && g->outputs[0] + 1 == (int)g->n_nodes && g->nodes[g->outputs[0]].op != GRAPH_INPUT)
+        return out->failed;
+    for (size_t k = 0; k < g->n_outputs; k++)
+        buf_printf(out, "output %s\n", g->nodes[g->outputs[k]].name);
     return out->failed;
 }
 
@@ -485,7 +548,7 @@ void graph_fini(struct graph *g)
         return;
     free(g->nodes);
     g->nodes = NULL;
-    g->n_nodes = 0;
+    g->n_nodes = g->cap_nodes = g->n_outputs = 0;
 }
 
 static struct graph graphs[MAX_GRAPHS];

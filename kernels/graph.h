@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* graph.h - whole networks: operators over tensors, each line of kernels/networks/NAME.graph one tensor. How a line
- * looks is in docs/networks.md; what a graph becomes on a device is graph_lower.h. */
+ * looks is in docs/networks.md; what a graph becomes on a device is graph_lower.h.
+ *
+ * An operator of the farm is added to graphs by a name in enum graph_op and a line in the table of graph_ops.c: how
+ * many tensors it reads, which keys and words its line has, the shape of what it gives (graph_broadcast is there for
+ * operators of several shapes), and the sizes in its workload. Keys that only the workload needs are no business of the
+ * graph: with `own_words` they go from the line into the workload as they are, whose parser checks them. The k-th input
+ * of the node is the k-th input tensor of the farm's operator. */
 #ifndef TUNE_KERNELS_GRAPH_H
 #define TUNE_KERNELS_GRAPH_H
 
@@ -12,9 +18,14 @@
 #include <stdint.h>
 
 #define GRAPH_NAME_BYTES 40
+#define GRAPH_WORDS_BYTES 256
 #define GRAPH_MAX_NODES 4096
 #define GRAPH_MAX_BYTES ((size_t)1 << 20)
-#define GRAPH_MAX_SIZE 65536 /* of every number in a graph */
+#define GRAPH_MAX_SIZE (1 << 24)                 /* of every number in a graph */
+#define GRAPH_MAX_ELEMS (((int64_t)1 << 31) - 1) /* of a tensor */
+#define GRAPH_MAX_RANK 8
+#define GRAPH_MAX_INPUTS 8   /* of a node */
+#define GRAPH_MAX_OUTPUTS 64 /* of a graph */
 
 enum graph_op {
     GRAPH_INPUT,
@@ -23,16 +34,14 @@ enum graph_op {
     GRAPH_POOL2D,
     GRAPH_DENSE,
     GRAPH_ADD,
-    GRAPH_CONCAT, /* the channels of x, then those of residual */
+    GRAPH_CONCAT, /* axis 1 of the first, then of the second */
     GRAPH_SOFTMAX,
+    GRAPH_RESHAPE, /* the same elements in another shape: no kernel */
     N_GRAPH_OPS
 };
 
 /* Numbers of a node: GRAPH_K is `n` of a dense layer too; the pair of stride= and of dilation=, the four of pad=. */
 enum graph_key {
-    GRAPH_C,
-    GRAPH_H,
-    GRAPH_W,
     GRAPH_K,
     GRAPH_R,
     GRAPH_S,
@@ -45,27 +54,35 @@ enum graph_key {
     GRAPH_DIL_H,
     GRAPH_DIL_W,
     GRAPH_GROUPS,
-    GRAPH_N, /* images at a time; of the input */
     N_GRAPH_KEYS
+};
+
+/* Sizes of a tensor, dense and row-major where no layout of images says otherwise. Images are of rank 4: n c h w. */
+struct graph_shape {
+    int rank;
+    int64_t dim[GRAPH_MAX_RANK];
 };
 
 /* One tensor and the operator that makes it. Layers with weights (conv2d, depthwise_conv2d, dense) have a bias. */
 struct graph_node {
     char name[GRAPH_NAME_BYTES];
     enum graph_op op;
-    int x;        /* the node read; -1 for the input */
-    int residual; /* a node added to the sums before relu, shaped as the output; -1 = none */
+    int in[GRAPH_MAX_INPUTS], n_in; /* nodes read; a convolution adds the second to its sums, before relu */
+    struct graph_shape shape;       /* of what it gives */
     bool relu;
     bool relu6; /* and what is above 6 is 6; never with relu */
     bool avg;
-    int64_t key[N_GRAPH_KEYS]; /* C H W: of the output, of one image */
+    int64_t key[N_GRAPH_KEYS];
+    char words[GRAPH_WORDS_BYTES]; /* "key=value ..." of its workload, of operators with own words */
 };
 
-/* Node 0 is the input, the last one the output; a node reads earlier ones only. */
+/* A node reads earlier ones only. Arguments of the network: its inputs in the order of the nodes, then its outputs. */
 struct graph {
     const char *name;
     struct graph_node *nodes;
-    size_t n_nodes;
+    size_t n_nodes, cap_nodes;
+    int outputs[GRAPH_MAX_OUTPUTS]; /* nodes, none twice */
+    size_t n_outputs;
 };
 
 /* Parses the text of a graph; `name` is kept by pointer. ERR_INPUT naming the line and what was expected: an unknown
@@ -88,10 +105,30 @@ const char *const *graph_names(void); /* NULL-ended */
 /* The operator's word in a graph, which is the operator's name. */
 const char *graph_op_name(enum graph_op op);
 
-/* Images that are computed at a time. */
-int64_t graph_batch(const struct graph *g);
-
 /* Position of a node by name, -1 when there is none. */
 int graph_node_find(const struct graph *g, const char *name);
+
+/* Does node `i` read node `of`? */
+bool graph_reads(const struct graph *g, size_t i, size_t of);
+
+/* ---- shapes ---- */
+
+/* Elements; -1 where they are over GRAPH_MAX_ELEMS, or a size is below 1. */
+int64_t graph_elems(const struct graph_shape *s);
+bool graph_same_shape(const struct graph_shape *a, const struct graph_shape *b);
+
+/* "1 x 3 x 224 x 224"; "one number" of rank 0. Cut where it is longer. */
+void graph_shape_words(const struct graph_shape *s, char *out, size_t n);
+
+/* The product of the dimensions [from, to), of sizes that fit. */
+int64_t graph_stretch(const struct graph_shape *s, int from, int to);
+
+/* The shape that two are repeated to, aligned at their ends, a dimension of 1 standing for any; false where they do not
+ * fit. */
+bool graph_broadcast(const struct graph_shape *a, const struct graph_shape *b, struct graph_shape *out);
+
+/* Computes the shape of what a node gives, from its keys and the shapes of its inputs. ERR_INPUT in words without the
+ * node's name. Of GRAPH_INPUT and GRAPH_RESHAPE the shape is there and checked. */
+enum err graph_infer(struct graph_node *n, const struct graph_shape *const in[], struct why *why);
 
 #endif

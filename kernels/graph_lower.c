@@ -3,7 +3,7 @@
 
 #include "core/buf.h"
 #include "core/err.h"
-#include "kernels/epilogue.h"
+#include "kernels/graph_ops.h"
 #include "kernels/images.h"
 
 #include <assert.h>
@@ -13,34 +13,45 @@
 
 static const int lanes_of[GRAPH_LAYOUTS] = {1, 4, 8, 16};
 
-static const struct graph_node *read_by(const struct graph *g, size_t i)
+/* Those of images; a tensor of another rank is dense whatever the layout. */
+static bool is_images(const struct graph_shape *s)
 {
-    assert(i < g->n_nodes && g->nodes[i].x >= 0 && g->nodes[i].x < (int)i);
-    return &g->nodes[g->nodes[i].x];
+    return s->rank == 4;
 }
 
 /* The layout of a tensor of node `i` under a workload's layout: that, where its channels allow. */
 static int fitting(const struct graph *g, size_t i, int layout)
 {
+    const struct graph_shape *s = &g->nodes[i].shape;
+
     assert(i < g->n_nodes && layout >= 0 && layout < GRAPH_LAYOUTS);
-    return g->nodes[i].key[GRAPH_C] % lanes_of[layout] ? 0 : layout;
+    return is_images(s) && s->dim[1] % lanes_of[layout] == 0 ? layout : 0;
 }
 
-static bool has_layout(enum graph_op op)
+bool graph_has_kernel(const struct graph *g, size_t i)
 {
-    return op == GRAPH_CONV2D || op == GRAPH_DEPTHWISE || op == GRAPH_POOL2D || op == GRAPH_ADD || op == GRAPH_CONCAT;
+    return graph_rules[g->nodes[i].op].sizes != NULL;
+}
+
+/* Can an operator of several tensors be computed in a layout? Concatenations when all that they read fits, others when
+ * one of their tensors does. */
+static bool fits(const struct graph *g, size_t i, int layout)
+{
+    const struct graph_node *n = &g->nodes[i];
+
+    if (n->op == GRAPH_CONCAT)
+        return fitting(g, (size_t)n->in[0], layout) && fitting(g, (size_t)n->in[1], layout);
+    return fitting(g, i, layout) || fitting(g, (size_t)n->in[0], layout);
 }
 
 unsigned graph_node_layouts(const struct graph *g, size_t i, enum dtype t)
 {
     unsigned bits = 1;
 
-    if (!has_layout(g->nodes[i].op))
+    if (!graph_rules[g->nodes[i].op].blocks)
         return bits;
     for (int l = 1; l < GRAPH_LAYOUTS; l++)
-        if (g->nodes[i].op == GRAPH_CONCAT
-                ? fitting(g, (size_t)g->nodes[i].residual, l) && fitting(g, (size_t)g->nodes[i].x, l)
-                : fitting(g, i, l) || fitting(g, (size_t)g->nodes[i].x, l))
+        if (fits(g, i, l))
             bits |= 1u << l;
     return dtype_is_bytes(t) && (bits & ~1u) ? bits & ~1u : bits;
 }
@@ -50,118 +61,35 @@ int graph_gives(const struct graph *g, size_t i, int layout)
     return fitting(g, i, layout);
 }
 
-int graph_wants_x(const struct graph *g, size_t i, int layout)
+int graph_wants(const struct graph *g, size_t i, int k, int layout)
 {
-    const struct graph_node *x = read_by(g, i);
-
-    if (!has_layout(g->nodes[i].op))
-        return x->key[GRAPH_H] * x->key[GRAPH_W] == 1 ? GRAPH_ANY_LAYOUT : 0;
-    return fitting(g, (size_t)g->nodes[i].x, layout);
+    return graph_rules[g->nodes[i].op].blocks ? fitting(g, (size_t)g->nodes[i].in[k], layout) : 0;
 }
 
-int graph_wants_residual(const struct graph *g, size_t i, int layout)
+static bool is_output(const struct graph *g, size_t i)
 {
-    return fitting(g, i, layout);
+    for (size_t k = 0; k < g->n_outputs; k++)
+        if (g->outputs[k] == (int)i)
+            return true;
+    return false;
+}
+
+unsigned graph_wants_of(const struct graph *g, size_t i, size_t of, int layout)
+{
+    unsigned bits = i == g->n_nodes && is_output(g, of);
+
+    for (int k = 0; i < g->n_nodes && k < g->nodes[i].n_in; k++)
+        if (g->nodes[i].in[k] == (int)of)
+            bits |= 1u << graph_wants(g, i, k, layout);
+    return bits;
 }
 
 bool graph_differs(const struct graph *g, size_t i, int from, int to)
 {
-    return to != GRAPH_ANY_LAYOUT && from != to && g->nodes[i].key[GRAPH_H] * g->nodes[i].key[GRAPH_W] > 1;
+    const struct graph_shape *s = &g->nodes[i].shape;
+
+    return from != to && is_images(s) && s->dim[2] * s->dim[3] > 1;
 }
-
-/* The last dense layer of an int8 network gives its sums: to softmax, which alone reads it, or to the caller. */
-static bool gives_sums(const struct graph *g, size_t i)
-{
-    bool sums = g->nodes[i].op == GRAPH_DENSE && i + 1 == g->n_nodes;
-
-    for (size_t k = i + 1; k < g->n_nodes && !sums; k++)
-        sums = g->nodes[k].op == GRAPH_SOFTMAX && g->nodes[k].x == (int)i;
-    return sums;
-}
-
-static const char *epilogue_of_node(const struct graph *g, size_t i, enum dtype t)
-{
-    const struct graph_node *n = &g->nodes[i];
-    const unsigned add = dtype_is_bytes(t) ? EPILOGUE_JOIN : EPILOGUE_ADD;
-
-    return epilogue_word(EPILOGUE_BIAS | (n->residual >= 0 ? add : 0) | (n->relu ? EPILOGUE_RELU : 0) |
-                         (n->relu6 ? EPILOGUE_RELU6 /* refused of bytes with the workload */
-                          : dtype_is_bytes(t) && !gives_sums(g, i) ? EPILOGUE_REQUANT
-                                                                   : 0));
-}
-
-/* "n=1 c=64 h=56 w=56" of a node's tensor. */
-static void put_image(struct buf *b, const struct graph_node *n, int64_t batch)
-{
-    buf_printf(b, " n=%lld c=%lld h=%lld w=%lld", (long long)batch, (long long)n->key[GRAPH_C],
-               (long long)n->key[GRAPH_H], (long long)n->key[GRAPH_W]);
-}
-
-static void put_window(struct buf *b, const struct graph_node *n)
-{
-    buf_printf(b, " r=%lld s=%lld stride=%lld,%lld pad=%lld,%lld,%lld,%lld", (long long)n->key[GRAPH_R],
-               (long long)n->key[GRAPH_S], (long long)n->key[GRAPH_STRIDE_H], (long long)n->key[GRAPH_STRIDE_W],
-               (long long)n->key[GRAPH_TOP], (long long)n->key[GRAPH_LEFT], (long long)n->key[GRAPH_BOTTOM],
-               (long long)n->key[GRAPH_RIGHT]);
-}
-
-static void put_conv(struct buf *b, const struct graph *g, size_t i, enum dtype t, int64_t batch, int layout)
-{
-    const struct graph_node *n = &g->nodes[i];
-
-    put_image(b, read_by(g, i), batch);
-    if (n->op == GRAPH_CONV2D)
-        buf_printf(b, " k=%lld", (long long)n->key[GRAPH_K]);
-    put_window(b, n);
-    buf_printf(b, " dilation=%lld,%lld", (long long)n->key[GRAPH_DIL_H], (long long)n->key[GRAPH_DIL_W]);
-    if (n->key[GRAPH_GROUPS] > 1)
-        buf_printf(b, " groups=%lld", (long long)n->key[GRAPH_GROUPS]);
-    buf_printf(b, " layout=%s epilogue=%s", images_layouts[layout], epilogue_of_node(g, i, t));
-}
-
-static void put_pool(struct buf *b, const struct graph *g, size_t i, enum dtype t, int64_t batch, int layout)
-{
-    (void)t;
-    put_image(b, read_by(g, i), batch);
-    put_window(b, &g->nodes[i]);
-    buf_printf(b, " kind=%s layout=%s", g->nodes[i].avg ? "avg" : "max", images_layouts[layout]);
-}
-
-static void put_dense(struct buf *b, const struct graph *g, size_t i, enum dtype t, int64_t batch, int layout)
-{
-    const struct graph_node *x = read_by(g, i);
-
-    (void)layout;
-    buf_printf(b, " m=%lld n=%lld k=%lld epilogue=%s", (long long)batch, (long long)g->nodes[i].key[GRAPH_K],
-               (long long)(x->key[GRAPH_C] * x->key[GRAPH_H] * x->key[GRAPH_W]), epilogue_of_node(g, i, t));
-}
-
-static void put_add(struct buf *b, const struct graph *g, size_t i, enum dtype t, int64_t batch, int layout)
-{
-    (void)t;
-    put_image(b, &g->nodes[i], batch);
-    buf_printf(b, " layout=%s relu=%d", images_layouts[fitting(g, i, layout)], g->nodes[i].relu ? 1 : 0);
-}
-
-static void put_concat(struct buf *b, const struct graph *g, size_t i, enum dtype t, int64_t batch, int layout)
-{
-    (void)t;
-    put_image(b, read_by(g, i), batch);
-    buf_printf(b, " c2=%lld layout=%s", (long long)g->nodes[g->nodes[i].residual].key[GRAPH_C], images_layouts[layout]);
-}
-
-static void put_softmax(struct buf *b, const struct graph *g, size_t i, enum dtype t, int64_t batch, int layout)
-{
-    (void)t;
-    (void)layout;
-    buf_printf(b, " m=%lld n=%lld", (long long)batch, (long long)g->nodes[i].key[GRAPH_C]);
-}
-
-static void (*const put_sizes[N_GRAPH_OPS])(struct buf *b, const struct graph *g, size_t i, enum dtype t, int64_t batch,
-                                            int layout) = {
-    [GRAPH_CONV2D] = put_conv, [GRAPH_DEPTHWISE] = put_conv, [GRAPH_POOL2D] = put_pool,     [GRAPH_CONCAT] = put_concat,
-    [GRAPH_DENSE] = put_dense, [GRAPH_ADD] = put_add,        [GRAPH_SOFTMAX] = put_softmax,
-};
 
 /* Appends the canonical form of a text. */
 static enum err canonical(const char *text, struct buf *out, struct why *why)
@@ -172,23 +100,41 @@ static enum err canonical(const char *text, struct buf *out, struct why *why)
     return e ? e : workload_text(&w, out);
 }
 
-enum err graph_node_workload(const struct graph *g, size_t i, enum dtype t, int64_t batch, int layout, struct buf *out,
+/* In int8 only softmax takes the sums that a dense layer gives, and nothing the floats of a softmax. */
+static enum err check_bytes(const struct graph *g, size_t i, struct why *why)
+{
+    const struct graph_node *n = &g->nodes[i];
+    const bool softmax = n->op == GRAPH_SOFTMAX;
+
+    for (int k = 0; k < n->n_in; k++) {
+        const size_t x = (size_t)n->in[k];
+
+        if (softmax && (g->nodes[x].op != GRAPH_DENSE || g->nodes[x].relu))
+            return why_set(why, ERR_INPUT, "softmax of int8 takes the sums of a dense layer without relu");
+        if (!softmax && (g->nodes[x].op == GRAPH_SOFTMAX || graph_gives_sums(g, x)))
+            return why_set(why, ERR_INPUT, "in int8 nothing but softmax may read the sums of %s", g->nodes[x].name);
+    }
+    return ERR_OK;
+}
+
+enum err graph_node_workload(const struct graph *g, size_t i, enum dtype t, int layout, struct buf *out,
                              struct why *why)
 {
-    const enum graph_op op = g->nodes[i].op;
+    const struct graph_node *n = &g->nodes[i];
+    const struct graph_rule *rule = &graph_rules[n->op];
+    enum err e = dtype_is_bytes(t) ? check_bytes(g, i, why) : ERR_OK;
     struct buf text;
-    enum err e;
 
-    if (dtype_is_bytes(t) && op == GRAPH_SOFTMAX && read_by(g, i)->op != GRAPH_DENSE)
-        return why_set(why, ERR_INPUT, "%s of %s: softmax of int8 takes the sums of a dense layer", g->nodes[i].name,
-                       g->name);
+    assert(rule->sizes != NULL);
     buf_init(&text, WORKLOAD_MAX_TEXT);
-    assert(put_sizes[op] != NULL);
-    buf_printf(&text, "%s %s", graph_op_name(op), dtype_name(op == GRAPH_SOFTMAX ? dtype_of_weights(t) : t));
-    put_sizes[op](&text, g, i, t, batch, layout);
-    e = text.failed ? text.failed : canonical(buf_text(&text), out, why);
+    buf_printf(&text, "%s %s", rule->name, dtype_name(n->op == GRAPH_SOFTMAX ? dtype_of_weights(t) : t));
+    rule->sizes(g, i, t, layout, &text);
+    buf_printf(&text, "%s%s", n->words[0] ? " " : "", n->words);
+    if (!e)
+        e = text.failed ? why_set(why, text.failed, "longer than %d characters", WORKLOAD_MAX_TEXT)
+                        : canonical(buf_text(&text), out, why);
     buf_fini(&text);
-    return e ? why_prefix(why, e, "%s of %s", g->nodes[i].name, g->name) : ERR_OK;
+    return e ? why_prefix(why, e, "%s of %s", n->name, g->name) : ERR_OK;
 }
 
 bool graph_plain_workload(const struct graph *g, size_t i, struct buf *out)
@@ -198,7 +144,7 @@ bool graph_plain_workload(const struct graph *g, size_t i, struct buf *out)
     char *at;
 
     if ((op != GRAPH_CONV2D && op != GRAPH_DEPTHWISE && op != GRAPH_DENSE) ||
-        graph_node_workload(g, i, DTYPE_F32, graph_batch(g), 0, out, NULL))
+        graph_node_workload(g, i, DTYPE_F32, 0, out, NULL))
         return false;
     at = strstr(out->data, key);
     if (at) {
@@ -210,32 +156,28 @@ bool graph_plain_workload(const struct graph *g, size_t i, struct buf *out)
     return true;
 }
 
-enum err graph_transform_workload(const struct graph *g, size_t i, enum dtype t, int64_t batch, int from, int to,
-                                  struct buf *out, struct why *why)
+/* " n= c= h= w=" of a tensor; of one that is no images, which is copied, in one row. */
+static void put_images(const struct graph_shape *s, struct buf *out)
+{
+    const int64_t n[] = {1, 1, 1, graph_elems(s)}, *dim = is_images(s) ? s->dim : n;
+
+    buf_printf(out, " n=%lld c=%lld h=%lld w=%lld", (long long)dim[0], (long long)dim[1], (long long)dim[2],
+               (long long)dim[3]);
+}
+
+enum err graph_transform_workload(const struct graph *g, size_t i, enum dtype t, int from, int to, struct buf *out,
+                                  struct why *why)
 {
     struct buf text;
     enum err e;
 
     buf_init(&text, WORKLOAD_MAX_TEXT);
     buf_printf(&text, "transform %s", dtype_name(t));
-    put_image(&text, &g->nodes[i], batch);
+    put_images(&g->nodes[i].shape, &text);
     buf_printf(&text, " from=%s to=%s", images_layouts[from], images_layouts[to]);
     e = text.failed ? text.failed : canonical(buf_text(&text), out, why);
     buf_fini(&text);
     return e ? why_prefix(why, e, "%s of %s", g->nodes[i].name, g->name) : ERR_OK;
-}
-
-int lowered_operand(const char *tensor)
-{
-    static const struct {
-        const char *name;
-        int index;
-    } operands[] = {{"x", 0}, {"a", 0}, {"residual", 1}, {"b", 1}, {"y", -1}};
-
-    for (size_t i = 0; i < sizeof operands / sizeof operands[0]; i++)
-        if (strcmp(tensor, operands[i].name) == 0)
-            return operands[i].index;
-    return -2;
 }
 
 /* A graph while it is lowered. */
@@ -255,11 +197,11 @@ static int add_tensor(struct lowered *l, size_t i_node, const char *suffix, int 
     x->i_node = (int)i_node;
     x->layout = layout;
     x->dtype = t;
-    x->n_bytes = l->batch * n->key[GRAPH_C] * n->key[GRAPH_H] * n->key[GRAPH_W] * (int64_t)dtype_bytes(t);
+    x->n_bytes = graph_elems(&n->shape) * (int64_t)dtype_bytes(t);
     assert(x->n_bytes > 0 && layout >= 0 && layout < GRAPH_LAYOUTS);
     x->first = (int)l->n_steps;
     x->last = x->first;
-    x->i_slot = -1;
+    x->i_argument = x->i_slot = -1;
     return (int)l->n_tensors++;
 }
 
@@ -283,38 +225,39 @@ static void add_step(struct lowered *l, size_t i_node, const char *suffix, struc
     l->n_steps++;
 }
 
-static enum err add_transform(struct lowering *x, size_t i_node, int from, int to)
+/* A step that brings tensor `in` of a node from a layout into a new one, in another or the same: *made. */
+static enum err add_transform(struct lowering *x, size_t i_node, int in, int from, int to, int *made)
 {
     struct lowered *l = x->l;
-    const enum dtype t = l->dtype;
+    const enum dtype t = l->tensors[in].dtype;
     char suffix[16];
     struct buf text;
-    int *made = &x->made[i_node * GRAPH_LAYOUTS];
     enum err e;
 
     buf_init(&text, WORKLOAD_MAX_TEXT);
-    e = graph_transform_workload(l->graph, i_node, t, l->batch, from, to, &text, x->why);
+    e = graph_transform_workload(l->graph, i_node, t, from, to, &text, x->why);
     if (e) {
         buf_fini(&text);
         return e;
     }
-    snprintf(suffix, sizeof suffix, "_%s", images_layouts[to]);
-    assert(from != to && made[from] >= 0 && made[to] < 0);
-    made[to] = add_tensor(l, i_node, suffix, to, t);
-    snprintf(suffix, sizeof suffix, "_to_%s", images_layouts[to]);
-    add_step(l, i_node, suffix, &text, &made[from], 1, made[to]);
+    snprintf(suffix, sizeof suffix, "_%s", from == to ? "copy" : images_layouts[to]);
+    *made = add_tensor(l, i_node, suffix, to, t);
+    if (from != to)
+        snprintf(suffix, sizeof suffix, "_to_%s", images_layouts[to]);
+    add_step(l, i_node, suffix, &text, &in, 1, *made);
     l->steps[l->n_steps - 1].is_transform = true;
     return ERR_OK;
 }
 
 /* The tensor of a node in the layout that a reader wants, transformed once for all that want the same. */
-static enum err tensor_as(struct lowering *x, int i_node, int wants, int *out)
+static enum err tensor_as(struct lowering *x, size_t i_node, int wants, int *out)
 {
     const struct graph *g = x->l->graph;
-    const int gives = graph_gives(g, (size_t)i_node, x->layout[i_node]);
-    const int *made = &x->made[i_node * GRAPH_LAYOUTS];
-    const bool differs = graph_differs(g, (size_t)i_node, gives, wants);
-    const enum err e = differs && made[wants] < 0 ? add_transform(x, (size_t)i_node, gives, wants) : ERR_OK;
+    const int gives = graph_gives(g, i_node, x->layout[i_node]);
+    int *made = &x->made[i_node * GRAPH_LAYOUTS];
+    const bool differs = graph_differs(g, i_node, gives, wants);
+    const enum err e =
+        differs && made[wants] < 0 ? add_transform(x, i_node, made[gives], gives, wants, &made[wants]) : ERR_OK;
 
     assert(e || made[differs ? wants : gives] >= 0);
     if (!e)
@@ -326,7 +269,7 @@ static enum dtype output_dtype(const struct graph *g, size_t i, enum dtype t)
 {
     if (!dtype_is_bytes(t))
         return t;
-    return g->nodes[i].op == GRAPH_SOFTMAX ? DTYPE_F32 : gives_sums(g, i) ? DTYPE_I32 : t;
+    return g->nodes[i].op == GRAPH_SOFTMAX ? DTYPE_F32 : graph_gives_sums(g, i) ? DTYPE_I32 : t;
 }
 
 static enum err lower_node(struct lowering *x, size_t i)
@@ -334,24 +277,57 @@ static enum err lower_node(struct lowering *x, size_t i)
     struct lowered *l = x->l;
     const struct graph_node *n = &l->graph->nodes[i];
     const int layout = x->layout[i], gives = graph_gives(l->graph, i, layout);
-    int in[2] = {-1, -1}, out;
+    int in[GRAPH_MAX_INPUTS], *made = &x->made[i * GRAPH_LAYOUTS + (size_t)gives];
     struct buf text;
-    enum err e = tensor_as(x, n->x, graph_wants_x(l->graph, i, layout), &in[0]);
+    enum err e = ERR_OK;
 
-    if (!e && n->residual >= 0)
-        e = tensor_as(x, n->residual, graph_wants_residual(l->graph, i, layout), &in[1]);
+    for (int k = 0; k < n->n_in && !e; k++)
+        e = tensor_as(x, (size_t)n->in[k], graph_wants(l->graph, i, k, layout), &in[k]);
     if (e)
         return e;
+    if (n->op == GRAPH_RESHAPE) {
+        *made = in[0];
+        return ERR_OK;
+    }
     buf_init(&text, WORKLOAD_MAX_TEXT);
-    e = graph_node_workload(l->graph, i, l->dtype, l->batch, layout, &text, x->why);
+    e = graph_node_workload(l->graph, i, l->dtype, layout, &text, x->why);
     if (e) {
         buf_fini(&text);
         return e;
     }
-    out = add_tensor(l, i, "", gives, output_dtype(l->graph, i, l->dtype));
-    add_step(l, i, "", &text, in, n->residual >= 0 ? 2 : 1, out);
-    x->made[i * GRAPH_LAYOUTS + (size_t)gives] = out;
+    *made = add_tensor(l, i, "", gives, output_dtype(l->graph, i, l->dtype));
+    add_step(l, i, "", &text, in, n->n_in, *made);
     return ERR_OK;
+}
+
+static void add_argument(struct lowered *l, size_t i_node, bool is_output, struct lowered_tensor *t)
+{
+    t->i_argument = (int)l->n_arguments;
+    l->arguments[l->n_arguments++] = (struct lowered_argument){(int)i_node, is_output, t->dtype};
+}
+
+static void lower_input(struct lowering *x, size_t i)
+{
+    struct lowered *l = x->l;
+    const int t = add_tensor(l, i, "", 0, l->dtype);
+
+    x->made[i * GRAPH_LAYOUTS] = t;
+    l->tensors[t].first = -1;
+    add_argument(l, i, false, &l->tensors[t]);
+}
+
+/* The tensor is written into the caller's memory; copied where it is the caller's already. */
+static enum err lower_output(struct lowering *x, size_t i)
+{
+    struct lowered *l = x->l;
+    int t = -1;
+    enum err e = tensor_as(x, i, 0, &t);
+
+    if (!e && l->tensors[t].i_argument >= 0)
+        e = add_transform(x, i, t, 0, 0, &t);
+    if (!e)
+        add_argument(l, i, true, &l->tensors[t]);
+    return e;
 }
 
 /* Is the slot free before step `first`, after the tensors [0, n) that were given one? */
@@ -402,32 +378,39 @@ size_t lowered_plan_memory(struct lowered_tensor *tensors, size_t n, int n_steps
 static enum err lower_all(struct lowering *x)
 {
     struct lowered *l = x->l;
+    const struct graph *g = l->graph;
     enum err e = ERR_OK;
 
-    x->made[0] = add_tensor(l, 0, "", 0, l->dtype);
-    l->tensors[0].first = -1;
-    for (size_t i = 1; i < l->graph->n_nodes && !e; i++)
-        e = lower_node(x, i);
+    for (size_t i = 0; i < g->n_nodes; i++)
+        if (g->nodes[i].op == GRAPH_INPUT)
+            lower_input(x, i);
+    for (size_t i = 0; i < g->n_nodes && !e; i++)
+        if (g->nodes[i].op != GRAPH_INPUT)
+            e = lower_node(x, i);
+    for (size_t k = 0; k < g->n_outputs && !e; k++)
+        e = lower_output(x, (size_t)g->outputs[k]);
     if (e)
         return e;
-    l->tensors[l->steps[l->n_steps - 1].out].last = (int)l->n_steps;
+    for (size_t i = 0; i < l->n_tensors; i++)
+        if (l->tensors[i].i_argument >= 0 && l->tensors[i].first >= 0)
+            l->tensors[i].last = (int)l->n_steps;
     l->n_slots = lowered_plan_memory(l->tensors, l->n_tensors, (int)l->n_steps, l->slot_bytes);
     return ERR_OK;
 }
 
-enum err graph_lower(const struct graph *g, enum dtype t, int64_t batch, const int *layout, struct lowered *out,
-                     struct why *why)
+enum err graph_lower(const struct graph *g, enum dtype t, const int *layout, struct lowered *out, struct why *why)
 {
-    const size_t most = g->n_nodes * (GRAPH_LAYOUTS + 1) + 1;
-    struct lowered l = {.graph = g, .dtype = t, .batch = batch};
+    const size_t most = g->n_nodes * (GRAPH_LAYOUTS + 1) + g->n_outputs;
+    struct lowered l = {.graph = g, .dtype = t};
     struct lowering x = {.l = &l, .layout = layout, .why = why};
     enum err e = ERR_NOMEM;
 
     l.tensors = calloc(most, sizeof *l.tensors);
     l.steps = calloc(most, sizeof *l.steps);
     l.slot_bytes = calloc(most, sizeof *l.slot_bytes);
+    l.arguments = calloc(g->n_nodes + g->n_outputs, sizeof *l.arguments);
     x.made = malloc(g->n_nodes * GRAPH_LAYOUTS * sizeof *x.made);
-    if (l.tensors && l.steps && l.slot_bytes && x.made) {
+    if (l.tensors && l.steps && l.slot_bytes && l.arguments && x.made) {
         memset(x.made, -1, g->n_nodes * GRAPH_LAYOUTS * sizeof *x.made);
         e = lower_all(&x);
         assert(l.n_tensors <= most && l.n_steps <= most && l.n_slots <= l.n_tensors);
@@ -451,5 +434,6 @@ void lowered_fini(struct lowered *l)
     free(l->steps);
     free(l->tensors);
     free(l->slot_bytes);
+    free(l->arguments);
     *l = (struct lowered){.graph = NULL};
 }

@@ -16,25 +16,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define GRAPH_LAYOUTS 4     /* images_layouts: nchw nchw4c nchw8c nchw16c, by position */
-#define GRAPH_ANY_LAYOUT -1 /* one pixel: channels lie in order in every layout */
+#define GRAPH_LAYOUTS 4 /* images_layouts: nchw nchw4c nchw8c nchw16c, by position */
+
+/* Is there something to be run for node `i`? Not for inputs, nor for other shapes of the same elements. */
+bool graph_has_kernel(const struct graph *g, size_t i);
 
 /* Layouts that node `i` can be computed in, a bit each: those that fit its channels; i8 networks have blocks of
- * channels alone where they fit. Input, dense, softmax: nchw. */
+ * channels alone where they fit. Input, dense, softmax, what is not of rank 4: nchw. */
 unsigned graph_node_layouts(const struct graph *g, size_t i, enum dtype t);
 
-/* The layout of what node `i` gives when it is computed in `layout`, and of what it must be given: its x, its residual.
- * GRAPH_ANY_LAYOUT: a dense layer behind one pixel. */
+/* The layout of what node `i` gives when it is computed in `layout`, and of what it must be given as input k. Outputs
+ * of the network are in nchw. */
 int graph_gives(const struct graph *g, size_t i, int layout);
-int graph_wants_x(const struct graph *g, size_t i, int layout);
-int graph_wants_residual(const struct graph *g, size_t i, int layout);
+int graph_wants(const struct graph *g, size_t i, int k, int layout);
 
-/* True when a tensor in layout `from` has to be transformed for a reader that wants `to`. */
+/* The layouts, a bit each, in which node `i` computed in `layout` wants the tensor of node `of`; 0: it does not read
+ * it. As node g->n_nodes stands the caller, who reads the network's outputs. */
+unsigned graph_wants_of(const struct graph *g, size_t i, size_t of, int layout);
+
+/* True when a tensor in layout `from` has to be transformed for a reader that wants `to`: one pixel lies alike in all
+ * of them. */
 bool graph_differs(const struct graph *g, size_t i, int from, int to);
 
-/* The workload of node `i`, which is no input, in canonical form, appended. ERR_INPUT with words when no operator has
+/* The workload of node `i`, which has a kernel, in canonical form, appended. ERR_INPUT with words when no operator has
  * such sizes. */
-enum err graph_node_workload(const struct graph *g, size_t i, enum dtype t, int64_t batch, int layout, struct buf *out,
+enum err graph_node_workload(const struct graph *g, size_t i, enum dtype t, int layout, struct buf *out,
                              struct why *why);
 
 /* Appends a node's workload as networks list it: f32, nchw, without what is fused into it. False for what is
@@ -42,35 +48,44 @@ enum err graph_node_workload(const struct graph *g, size_t i, enum dtype t, int6
 bool graph_plain_workload(const struct graph *g, size_t i, struct buf *out);
 
 /* The workload that brings the tensor of node `i` from one layout into another. */
-enum err graph_transform_workload(const struct graph *g, size_t i, enum dtype t, int64_t batch, int from, int to,
-                                  struct buf *out, struct why *why);
+enum err graph_transform_workload(const struct graph *g, size_t i, enum dtype t, int from, int to, struct buf *out,
+                                  struct why *why);
 
 #define LOWERED_NAME_BYTES (GRAPH_NAME_BYTES + 16)
 
 struct lowered_tensor {
-    char name[LOWERED_NAME_BYTES]; /* the node's; "conv2_nchw16c" transformed */
+    char name[LOWERED_NAME_BYTES]; /* the node's; "conv2_nchw16c" transformed, "x_copy" copied */
     int i_node;
     int layout;
     enum dtype dtype;
     int64_t n_bytes;
     int first, last; /* steps that write and last read it; -1: the caller's input, n_steps: the caller's output */
+    int i_argument;  /* of the network, in whose memory it lies; -1: none */
     int i_slot;      /* of the memory between the layers; -1: the caller's */
 };
 
 struct lowered_step {
-    char name[LOWERED_NAME_BYTES]; /* the node's; "conv2_to_nchw16c" */
+    char name[LOWERED_NAME_BYTES]; /* the node's; "conv2_to_nchw16c", "x_copy" */
     int i_node;
-    bool is_transform;
+    bool is_transform; /* or a copy */
     char *workload;
-    int in[2], n_in; /* tensors, as the workload's operator has them: x, then residual; or a, b */
+    int in[GRAPH_MAX_INPUTS], n_in; /* tensors, in the order of the inputs of the workload's operator */
     int out;
+};
+
+/* What the caller gives to be read or written: dense, images in nchw. */
+struct lowered_argument {
+    int i_node;
+    bool is_output;
+    enum dtype dtype;
 };
 
 struct lowered {
     const struct graph *graph;
     enum dtype dtype;
-    int64_t batch;
-    struct lowered_tensor *tensors; /* 0: the network's input */
+    struct lowered_argument *arguments; /* inputs in the order of the nodes, then outputs */
+    size_t n_arguments;
+    struct lowered_tensor *tensors;
     size_t n_tensors;
     struct lowered_step *steps; /* in the order of the graph */
     size_t n_steps;
@@ -80,16 +95,11 @@ struct lowered {
 
 /* `layout`: [n_nodes], of each node one of graph_node_layouts. Keeps `g`. ERR_INPUT, ERR_LIMIT, ERR_NOMEM with words.
  */
-enum err graph_lower(const struct graph *g, enum dtype t, int64_t batch, const int *layout, struct lowered *out,
-                     struct why *why);
+enum err graph_lower(const struct graph *g, enum dtype t, const int *layout, struct lowered *out, struct why *why);
 void lowered_fini(struct lowered *l);
 
 /* Gives tensors slots: two whose lives overlap never share one, a free slot is taken before a new one is made, the best
  * fitting first. graph_lower has done it already; here for its tests. `slot_bytes`: room for n; the number of slots. */
 size_t lowered_plan_memory(struct lowered_tensor *tensors, size_t n, int n_steps, int64_t *slot_bytes);
-
-/* The index in `in` (0, 1), or -1 for the output, of a tensor of a step's operator by name ("x" "a" "residual" "b"
- * "y"); -2 when it is none of these: a weight. */
-int lowered_operand(const char *tensor);
 
 #endif

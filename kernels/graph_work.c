@@ -16,7 +16,6 @@ struct growing {
     struct graph_work *w;
     const struct graph *g;
     enum dtype dtype;
-    int64_t batch;
     unsigned layouts;
     struct why *why;
     size_t cap; /* of w->items */
@@ -58,10 +57,10 @@ static enum err add_node(struct growing *x, size_t i, int layout)
     struct buf text;
     enum err e;
 
-    if (x->g->nodes[i].op == GRAPH_INPUT)
+    if (!graph_has_kernel(x->g, i))
         return ERR_OK;
     buf_init(&text, WORKLOAD_MAX_TEXT);
-    e = graph_node_workload(x->g, i, x->dtype, x->batch, layout, &text, x->why);
+    e = graph_node_workload(x->g, i, x->dtype, layout, &text, x->why);
     if (!e)
         return add(x, &text, x->g->nodes[i].name, "", true);
     buf_fini(&text);
@@ -76,7 +75,7 @@ static enum err add_transform(struct growing *x, size_t i, int from, int to)
 
     assert(from != to && from >= 0 && to >= 0 && from < GRAPH_LAYOUTS && to < GRAPH_LAYOUTS);
     buf_init(&text, WORKLOAD_MAX_TEXT);
-    e = graph_transform_workload(x->g, i, x->dtype, x->batch, from, to, &text, x->why);
+    e = graph_transform_workload(x->g, i, x->dtype, from, to, &text, x->why);
     if (e) {
         buf_fini(&text);
         return e;
@@ -88,17 +87,12 @@ static enum err add_transform(struct growing *x, size_t i, int from, int to)
 /* The layouts in which readers may want the tensor of node i. */
 static unsigned wanted(const struct growing *x, size_t i)
 {
-    unsigned bits = 0;
+    unsigned bits = graph_wants_of(x->g, x->g->n_nodes, i, 0);
 
     for (size_t k = i + 1; k < x->g->n_nodes; k++)
-        for (int l = 0; l < GRAPH_LAYOUTS; l++) {
-            if (!(allowed(x, k) & 1u << l))
-                continue;
-            if (x->g->nodes[k].x == (int)i && graph_wants_x(x->g, k, l) != GRAPH_ANY_LAYOUT)
-                bits |= 1u << graph_wants_x(x->g, k, l);
-            if (x->g->nodes[k].residual == (int)i)
-                bits |= 1u << graph_wants_residual(x->g, k, l);
-        }
+        for (int l = 0; l < GRAPH_LAYOUTS; l++)
+            if (allowed(x, k) & 1u << l)
+                bits |= graph_wants_of(x->g, k, i, l);
     return bits;
 }
 
@@ -118,11 +112,10 @@ static enum err add_transforms(struct growing *x, size_t i)
     return e;
 }
 
-enum err graph_work_init(struct graph_work *out, const struct graph *g, enum dtype t, int64_t batch, unsigned layouts,
-                         struct why *why)
+enum err graph_work_init(struct graph_work *out, const struct graph *g, enum dtype t, unsigned layouts, struct why *why)
 {
     struct graph_work w = {.items = NULL};
-    struct growing x = {&w, g, t, batch, layouts, why, 0};
+    struct growing x = {&w, g, t, layouts, why, 0};
     enum err e = ERR_OK;
 
     for (size_t i = 0; i < g->n_nodes && !e; i++) {

@@ -24,7 +24,7 @@ struct graph_work {
 /* Every workload of every node in the layouts allowed (a bit each; a node that can have none of them has nchw, or
  * nchw4c in int8), and every transform that may come between them. In the order of the graph. ERR_INPUT with words;
  * ERR_NOMEM. */
-enum err graph_work_init(struct graph_work *out, const struct graph *g, enum dtype t, int64_t batch, unsigned layouts,
+enum err graph_work_init(struct graph_work *out, const struct graph *g, enum dtype t, unsigned layouts,
                          struct why *why);
 void graph_work_fini(struct graph_work *w);
 

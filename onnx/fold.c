@@ -23,32 +23,10 @@ static bool all_constant(const struct onnx_import *m, const Onnx__NodeProto *nod
     return true;
 }
 
-static bool same_shape(const struct onnx_shape *a, const struct onnx_shape *b)
-{
-    return a->rank == b->rank && memcmp(a->dim, b->dim, (size_t)a->rank * sizeof a->dim[0]) == 0;
-}
-
 /* ---- elements ---- */
 
-/* Of two shapes, aligned at their ends, 1 standing for any size; false where they do not fit. */
-static bool broadcast(const struct onnx_shape *a, const struct onnx_shape *b, struct onnx_shape *out)
-{
-    const struct onnx_shape *longer = a->rank >= b->rank ? a : b, *shorter = longer == a ? b : a;
-    const int more = longer->rank - shorter->rank;
-
-    *out = *longer;
-    for (int i = 0; i < shorter->rank; i++) {
-        int64_t *dim = &out->dim[i + more];
-
-        if (*dim != shorter->dim[i] && *dim != 1 && shorter->dim[i] != 1)
-            return false;
-        *dim = *dim == 1 ? shorter->dim[i] : *dim;
-    }
-    return true;
-}
-
 /* The element of a tensor of shape `of` that stands at element i of one that it is broadcast to. */
-static int64_t source_of(const struct onnx_shape *of, const struct onnx_shape *to, int64_t i)
+static int64_t source_of(const struct graph_shape *of, const struct graph_shape *to, int64_t i)
 {
     int64_t at = 0, step = 1;
 
@@ -78,14 +56,14 @@ enum onnx_role onnx_binary(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const struct onnx_value *a = onnx_in(m, node, 0), *b = onnx_in(m, node, 1);
     const char op = strcmp(node->op_type, "Sum") == 0 ? 'A' : node->op_type[0];
-    struct onnx_shape shape;
+    struct graph_shape shape;
     double *v;
 
     if (!a || !b || node->n_input != 2)
         return onnx_refuse(m, "expected two inputs");
     if (a->kind != ONNX_CONSTANT || b->kind != ONNX_CONSTANT)
         return onnx_layer_binary(m, node);
-    if (!broadcast(&a->shape, &b->shape, &shape))
+    if (!graph_broadcast(&a->shape, &b->shape, &shape))
         return onnx_refuse(m, "shapes that cannot be combined");
     v = onnx_make_constant(m, onnx_out(m, node, 0), &shape, a->is_float);
     for (int64_t i = 0, n = v ? onnx_shape_elems(&shape) : 0; i < n; i++)
@@ -145,7 +123,7 @@ enum onnx_role onnx_cast(struct onnx_import *m, const Onnx__NodeProto *node)
 static enum onnx_role constant_list(struct onnx_import *m, const Onnx__NodeProto *node, const Onnx__AttributeProto *a)
 {
     const bool one = a->has_i || a->has_f, is_float = a->has_f || a->n_floats;
-    const struct onnx_shape shape = {one ? 0 : 1, {(int64_t)(a->n_floats ? a->n_floats : a->n_ints)}};
+    const struct graph_shape shape = {one ? 0 : 1, {(int64_t)(a->n_floats ? a->n_floats : a->n_ints)}};
     double *v = onnx_make_constant(m, onnx_out(m, node, 0), &shape, is_float);
 
     for (int64_t i = 0, n = v ? onnx_shape_elems(&shape) : 0; i < n; i++)
@@ -175,7 +153,7 @@ enum onnx_role onnx_constant(struct onnx_import *m, const Onnx__NodeProto *node)
 }
 
 /* Sizes out of a constant vector; false where they are none. */
-static bool shape_of_constant(const struct onnx_value *v, struct onnx_shape *out)
+static bool shape_of_constant(const struct onnx_value *v, struct graph_shape *out)
 {
     if (!v || v->kind != ONNX_CONSTANT || v->shape.rank != 1 || v->shape.dim[0] > ONNX_MAX_RANK)
         return false;
@@ -190,14 +168,14 @@ enum onnx_role onnx_constant_of_shape(struct onnx_import *m, const Onnx__NodePro
 {
     const Onnx__AttributeProto *a = onnx_attribute(node, "value");
     struct onnx_tensor value = {.n_elems = 0};
-    struct onnx_shape shape;
+    struct graph_shape shape;
     struct onnx_value *out = onnx_out(m, node, 0);
 
     if (!shape_of_constant(onnx_in(m, node, 0), &shape) || onnx_shape_elems(&shape) < 0)
         return onnx_refuse(m, "of a shape that is not constant");
     if (a && (!a->t || onnx_tensor_open(&m->file, a->t, &value, NULL) || value.n_elems != 1))
         return onnx_refuse(m, "a value that is not one number");
-    if (!onnx_make_constant(m, out, &(struct onnx_shape){.rank = 0}, !a || value.is_float))
+    if (!onnx_make_constant(m, out, &(struct graph_shape){.rank = 0}, !a || value.is_float))
         return ONNX_FOLDED;
     out->shape = shape;
     out->is_uniform = true;
@@ -218,7 +196,7 @@ enum onnx_role onnx_shape_of(struct onnx_import *m, const Onnx__NodeProto *node)
     const int64_t rank = x ? x->shape.rank : 0;
     const int64_t from = counted(onnx_attribute_int(node, "start", 0), rank, 0, rank);
     const int64_t to = counted(onnx_attribute_int(node, "end", rank), rank, 0, rank);
-    const struct onnx_shape shape = {1, {to > from ? to - from : 0}};
+    const struct graph_shape shape = {1, {to > from ? to - from : 0}};
     double *v = x ? onnx_make_constant(m, onnx_out(m, node, 0), &shape, false) : NULL;
 
     if (!x)
@@ -229,16 +207,6 @@ enum onnx_role onnx_shape_of(struct onnx_import *m, const Onnx__NodeProto *node)
 }
 
 /* ---- pieces of constants ---- */
-
-/* The product of dimensions [from, to). */
-static int64_t stretch(const struct onnx_shape *s, int from, int to)
-{
-    int64_t n = 1;
-
-    for (int i = from; i < to; i++)
-        n *= s->dim[i];
-    return n;
-}
 
 /* An attribute `axis` that names one of `rank` axes; false otherwise. */
 static bool read_axis(const Onnx__NodeProto *node, int64_t otherwise, int rank, int *out)
@@ -252,7 +220,7 @@ static bool read_axis(const Onnx__NodeProto *node, int64_t otherwise, int rank, 
 enum onnx_role onnx_gather(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const struct onnx_value *x = onnx_in(m, node, 0), *at = onnx_in(m, node, 1);
-    struct onnx_shape shape = {.rank = 0};
+    struct graph_shape shape = {.rank = 0};
     int axis;
     double *v;
 
@@ -265,7 +233,7 @@ enum onnx_role onnx_gather(struct onnx_import *m, const Onnx__NodeProto *node)
             shape.dim[shape.rank++] = i == axis ? at->shape.dim[k] : x->shape.dim[i];
     v = onnx_make_constant(m, onnx_out(m, node, 0), &shape, x->is_float);
     for (int64_t i = 0, n = v ? onnx_shape_elems(&shape) : 0; i < n; i++) {
-        const int64_t behind = stretch(&x->shape, axis + 1, x->shape.rank), n_at = onnx_shape_elems(&at->shape);
+        const int64_t behind = graph_stretch(&x->shape, axis + 1, x->shape.rank), n_at = onnx_shape_elems(&at->shape);
         const int64_t size = x->shape.dim[axis];
         int64_t k = 0;
 
@@ -277,10 +245,10 @@ enum onnx_role onnx_gather(struct onnx_import *m, const Onnx__NodeProto *node)
 }
 
 /* Copies a constant into a larger one at place `at` of an axis. */
-static void put_piece(const struct onnx_value *piece, int axis, const struct onnx_shape *whole, int64_t at, double *v)
+static void put_piece(const struct onnx_value *piece, int axis, const struct graph_shape *whole, int64_t at, double *v)
 {
-    const int64_t n = onnx_shape_elems(&piece->shape), run = stretch(&piece->shape, axis, piece->shape.rank);
-    const int64_t step = stretch(whole, axis, whole->rank), behind = stretch(whole, axis + 1, whole->rank);
+    const int64_t n = onnx_shape_elems(&piece->shape), run = graph_stretch(&piece->shape, axis, piece->shape.rank);
+    const int64_t step = graph_stretch(whole, axis, whole->rank), behind = graph_stretch(whole, axis + 1, whole->rank);
 
     for (int64_t i = 0; i < n; i++)
         v[i / run * step + at * behind + i % run] = onnx_at(piece, i);
@@ -289,7 +257,7 @@ static void put_piece(const struct onnx_value *piece, int axis, const struct onn
 enum onnx_role onnx_concat(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const struct onnx_value *first = onnx_in(m, node, 0);
-    struct onnx_shape shape;
+    struct graph_shape shape;
     int axis;
     double *v;
     int64_t at = 0;
@@ -301,11 +269,11 @@ enum onnx_role onnx_concat(struct onnx_import *m, const Onnx__NodeProto *node)
         return onnx_refuse(m, "an axis that is none");
     for (size_t i = 1; i < node->n_input; i++) {
         const struct onnx_value *x = onnx_in(m, node, i);
-        struct onnx_shape as_first = x ? x->shape : (struct onnx_shape){.rank = -1};
+        struct graph_shape as_first = x ? x->shape : (struct graph_shape){.rank = -1};
 
         if (as_first.rank == shape.rank)
             as_first.dim[axis] = first->shape.dim[axis];
-        if (!same_shape(&as_first, &first->shape) || shape.dim[axis] > ONNX_MAX_ELEMS)
+        if (!graph_same_shape(&as_first, &first->shape) || shape.dim[axis] > ONNX_MAX_ELEMS)
             return onnx_refuse(m, "shapes that do not fit");
         shape.dim[axis] += x->shape.dim[axis];
     }
@@ -324,7 +292,7 @@ struct piece {
     int64_t from, step, n;
 };
 
-static bool read_pieces(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_shape *s,
+static bool read_pieces(struct onnx_import *m, const Onnx__NodeProto *node, const struct graph_shape *s,
                         struct piece *out)
 {
     int64_t starts[ONNX_MAX_RANK], ends[ONNX_MAX_RANK], axes[ONNX_MAX_RANK], steps[ONNX_MAX_RANK];
@@ -354,7 +322,7 @@ enum onnx_role onnx_slice(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const struct onnx_value *x = onnx_in(m, node, 0);
     struct piece piece[ONNX_MAX_RANK];
-    struct onnx_shape shape;
+    struct graph_shape shape;
     double *v;
 
     if (!x || x->kind != ONNX_CONSTANT)
@@ -381,13 +349,13 @@ enum onnx_role onnx_slice(struct onnx_import *m, const Onnx__NodeProto *node)
 enum onnx_role onnx_expand(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const struct onnx_value *x = onnx_in(m, node, 0);
-    struct onnx_shape to, shape;
+    struct graph_shape to, shape;
     double *v;
 
-    if (!x || !shape_of_constant(onnx_in(m, node, 1), &to) || !broadcast(&x->shape, &to, &shape))
+    if (!x || !shape_of_constant(onnx_in(m, node, 1), &to) || !graph_broadcast(&x->shape, &to, &shape))
         return onnx_refuse(m, "to a shape that is not constant, or does not fit");
     if (x->kind == ONNX_ACTIVATION)
-        return same_shape(&shape, &x->shape) ? onnx_identity(m, node) : REFUSE_ACTIVATION(m);
+        return graph_same_shape(&shape, &x->shape) ? onnx_identity(m, node) : REFUSE_ACTIVATION(m);
     v = onnx_make_constant(m, onnx_out(m, node, 0), &shape, x->is_float);
     for (int64_t i = 0, n = v ? onnx_shape_elems(&shape) : 0; i < n; i++)
         v[i] = onnx_at(x, source_of(&x->shape, &shape, i));
@@ -396,7 +364,7 @@ enum onnx_role onnx_expand(struct onnx_import *m, const Onnx__NodeProto *node)
 
 /* ---- other shapes of the same elements ---- */
 
-static enum onnx_role reshaped(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_shape *shape)
+static enum onnx_role reshaped(struct onnx_import *m, const Onnx__NodeProto *node, const struct graph_shape *shape)
 {
     const struct onnx_value *x = onnx_in(m, node, 0);
     const int64_t n = onnx_shape_elems(shape);
@@ -411,7 +379,7 @@ enum onnx_role onnx_reshape(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const struct onnx_value *x = onnx_in(m, node, 0);
     const bool zero_is_copied = !onnx_attribute_int(node, "allowzero", 0);
-    struct onnx_shape shape;
+    struct graph_shape shape;
     int64_t rest = 1;
     int unknown = -1;
 
@@ -437,12 +405,12 @@ enum onnx_role onnx_flatten(struct onnx_import *m, const Onnx__NodeProto *node)
     const struct onnx_value *x = onnx_in(m, node, 0);
     const int64_t rank = x ? x->shape.rank : 0;
     const int axis = (int)counted(onnx_attribute_int(node, "axis", 1), rank, 0, rank);
-    struct onnx_shape shape = {.rank = 2};
+    struct graph_shape shape = {.rank = 2};
 
     if (!x)
         return onnx_refuse(m, "expected an input");
-    shape.dim[0] = stretch(&x->shape, 0, axis);
-    shape.dim[1] = stretch(&x->shape, axis, (int)rank);
+    shape.dim[0] = graph_stretch(&x->shape, 0, axis);
+    shape.dim[1] = graph_stretch(&x->shape, axis, (int)rank);
     return reshaped(m, node, &shape);
 }
 
@@ -468,7 +436,7 @@ static bool read_axes(struct onnx_import *m, const Onnx__NodeProto *node, int ra
 enum onnx_role onnx_squeeze(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const struct onnx_value *x = onnx_in(m, node, 0);
-    struct onnx_shape shape = {.rank = 0};
+    struct graph_shape shape = {.rank = 0};
     unsigned axes = 0;
     size_t n = 0;
 
@@ -483,7 +451,7 @@ enum onnx_role onnx_squeeze(struct onnx_import *m, const Onnx__NodeProto *node)
 enum onnx_role onnx_unsqueeze(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const struct onnx_value *x = onnx_in(m, node, 0);
-    struct onnx_shape shape;
+    struct graph_shape shape;
     unsigned axes = 0;
     size_t n = 0;
     int from = 0;
@@ -516,7 +484,7 @@ static bool read_perm(const Onnx__NodeProto *node, int rank, int *out)
 }
 
 /* Do the axes that are longer than 1 keep their order? */
-static bool keeps_order(const struct onnx_shape *s, const int *perm)
+static bool keeps_order(const struct graph_shape *s, const int *perm)
 {
     int last = -1;
 
@@ -532,7 +500,7 @@ static bool keeps_order(const struct onnx_shape *s, const int *perm)
 enum onnx_role onnx_transpose(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const struct onnx_value *x = onnx_in(m, node, 0);
-    struct onnx_shape shape;
+    struct graph_shape shape;
     int perm[ONNX_MAX_RANK];
     double *v;
 
@@ -550,7 +518,7 @@ enum onnx_role onnx_transpose(struct onnx_import *m, const Onnx__NodeProto *node
         int64_t left = i, at = 0;
 
         for (int d = shape.rank - 1; d >= 0; d--) {
-            at += left % shape.dim[d] * stretch(&x->shape, perm[d] + 1, x->shape.rank);
+            at += left % shape.dim[d] * graph_stretch(&x->shape, perm[d] + 1, x->shape.rank);
             left /= shape.dim[d];
         }
         v[i] = onnx_at(x, at);

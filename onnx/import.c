@@ -197,13 +197,13 @@ static enum err read_input(struct onnx_import *m, const Onnx__ValueInfoProto *in
     const Onnx__TypeProto__Tensor *tensor =
         t && t->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ? t->tensor_type : NULL;
     const Onnx__NodeProto named = {.name = input->name};
-    struct onnx_shape shape = {4, {1, 1, 1, 1}}, given = {.rank = 0};
+    struct graph_shape given = {.rank = 0};
     enum err e = ERR_OK;
     int i;
 
-    if (!tensor || !tensor->shape || (tensor->shape->n_dim != 4 && tensor->shape->n_dim != 2))
-        return why_set(why, ERR_UNSUPPORTED, "input %.100s: expected images, of 4 dimensions, or rows, of 2",
-                       input->name);
+    if (!tensor || !tensor->shape || tensor->shape->n_dim > GRAPH_MAX_RANK)
+        return why_set(why, ERR_UNSUPPORTED, "input %.100s: expected a tensor of at most %d dimensions", input->name,
+                       GRAPH_MAX_RANK);
     if (tensor->elem_type != ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT &&
         tensor->elem_type != ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT16)
         return why_set(why, ERR_UNSUPPORTED, "input %.100s: elements of type %d: expected floats or halves",
@@ -213,14 +213,10 @@ static enum err read_input(struct onnx_import *m, const Onnx__ValueInfoProto *in
         e = read_dim(m, input, k, tensor->shape->dim[k], &given.dim[k], why);
     if (e)
         return e;
-    memcpy(shape.dim, given.dim, (size_t)given.rank * sizeof given.dim[0]);
-    m->batch = shape.dim[0];
-    i = onnx_new_layer(m, &named, GRAPH_INPUT, -1);
-    if (i < 0 || onnx_shape_elems(&shape) < 0)
+    i = graph_elems(&given) < 0 ? -1 : onnx_new_layer(m, &named, GRAPH_INPUT, -1);
+    if (i < 0)
         return why_set(why, ERR_LIMIT, "input %.100s: too large", input->name);
-    for (int k = 0; k < 3; k++)
-        m->layers[i].node.key[GRAPH_C + k] = shape.dim[1 + k];
-    m->layers[i].node.key[GRAPH_N] = m->batch;
+    m->layers[i].node.shape = given.rank ? given : (struct graph_shape){1, {1}};
     onnx_make_activation(value_named(m, input->name), i, &given);
     return ERR_OK;
 }
@@ -236,12 +232,11 @@ static enum err read_inputs(struct onnx_import *m, struct why *why)
 
         if (!v || v->kind != ONNX_UNMADE)
             continue; /* a constant */
-        if (n++)
-            return why_set(why, ERR_UNSUPPORTED, "a second input, %.100s: networks have one so far", v->name);
+        n++;
         e = read_input(m, g->input[i], why);
     }
-    if (!e && g->n_output != 1)
-        e = why_set(why, ERR_UNSUPPORTED, "%zu outputs: networks have one so far", g->n_output);
+    if (!e && (g->n_output == 0 || g->n_output > GRAPH_MAX_OUTPUTS))
+        e = why_set(why, ERR_UNSUPPORTED, "%zu outputs: expected 1 to %d", g->n_output, GRAPH_MAX_OUTPUTS);
     return !e && n == 0 ? why_set(why, ERR_UNSUPPORTED, "no input") : e;
 }
 
@@ -383,33 +378,57 @@ static enum err read_node(struct onnx_import *m, const Onnx__NodeProto *node, st
     return note(m, node, role, why);
 }
 
-/* Marks the layers that the output depends on. */
-static void find_output(struct onnx_import *m)
+static bool is_given(const struct onnx_import *m, int i_layer)
 {
-    const struct onnx_value *v = value_named(m, m->file.model->graph->output[0]->name);
+    for (size_t k = 0; k < m->n_outputs; k++)
+        if (m->outputs[k] == i_layer)
+            return true;
+    return m->layers[i_layer].node.op == GRAPH_INPUT;
+}
 
-    m->i_output = -1;
-    if (v->kind != ONNX_ACTIVATION || m->layers[v->i_layer].node.op == GRAPH_INPUT) {
-        onnx_refuse(m, "the output is %s", v->kind == ONNX_NOT_HERE ? "not computed" : "constant, or the input");
-        return;
-    }
-    if (v->pad[0] + v->pad[1] + v->pad[2] + v->pad[3]) {
-        onnx_refuse(m, "the output is behind Pad");
-        return;
-    }
-    m->i_output = v->i_layer;
-    m->layers[v->i_layer].live = m->layers[0].live = true;
-    for (int i = v->i_layer; i > 0; i--) {
-        const struct graph_node *n = &m->layers[i].node;
+/* The layer of an output in its shape; of several outputs each has a name of its own. */
+static bool read_output(struct onnx_import *m, const struct onnx_value *v)
+{
+    const struct graph_shape one = {1, {1}};
+    int i;
 
-        if (m->layers[i].live && m->layers[n->x].node.op == GRAPH_SOFTMAX && !m->layers[n->x].is_missing)
-            onnx_refuse(m, "%s reads a softmax, which is to be the last layer", n->name);
-        if (m->layers[i].live && (m->layers[i].is_missing || m->layers[n->x].node.op == GRAPH_SOFTMAX))
-            m->i_output = -1;
-        if (m->layers[i].live)
-            m->layers[n->x].live = true;
-        if (m->layers[i].live && n->residual >= 0)
-            m->layers[n->residual].live = true;
+    if (v->kind != ONNX_ACTIVATION || v->pad[0] + v->pad[1] + v->pad[2] + v->pad[3]) {
+        onnx_refuse(m, "output %.100s is %s", v->name,
+                    v->kind == ONNX_NOT_HERE   ? "not computed"
+                    : v->kind == ONNX_CONSTANT ? "constant"
+                                               : "behind Pad");
+        return false;
+    }
+    i = onnx_layer_as(m, v, v->shape.rank ? &v->shape : &one);
+    if (i >= 0 && (is_given(m, i) || (m->file.model->graph->n_output > 1 && strcmp(m->layers[i].node.name, v->name)))) {
+        const struct graph_shape shape = m->layers[i].node.shape;
+
+        i = onnx_new_layer(m, &(Onnx__NodeProto){.name = (char *)(uintptr_t)v->name}, GRAPH_RESHAPE, i);
+        if (i >= 0)
+            m->layers[i].node.shape = shape;
+    }
+    m->outputs[m->n_outputs] = i;
+    m->n_outputs += i >= 0;
+    return i >= 0;
+}
+
+/* Finds the outputs and marks the layers that they depend on; all inputs are arguments of the network. */
+static void find_outputs(struct onnx_import *m)
+{
+    const Onnx__GraphProto *g = m->file.model->graph;
+
+    m->is_whole = true;
+    for (size_t k = 0; k < g->n_output; k++)
+        m->is_whole = read_output(m, value_named(m, g->output[k]->name)) && m->is_whole;
+    for (size_t k = 0; k < m->n_outputs; k++)
+        m->layers[m->outputs[k]].live = true;
+    for (size_t i = m->n_layers; i-- > 0;) {
+        struct onnx_layer *l = &m->layers[i];
+
+        l->live = l->live || l->node.op == GRAPH_INPUT;
+        m->is_whole = m->is_whole && !(l->live && l->is_missing);
+        for (int k = 0; k < l->node.n_in && l->live; k++)
+            m->layers[l->node.in[k]].live = true;
     }
 }
 
@@ -431,8 +450,8 @@ static enum err read_model(struct onnx_import *m, struct why *why)
     for (size_t i = 0; i < g->n_node && !e; i++)
         e = read_node(m, g->node[i], why);
     if (!e)
-        find_output(m);
-    return e;
+        find_outputs(m);
+    return !e && m->failed ? why_set(why, ERR_LIMIT, "more than %d layers, or memory", GRAPH_MAX_NODES) : e;
 }
 
 /* Takes what is opened in `m`, also where it fails. */

@@ -25,16 +25,29 @@ static bool is_open(const struct onnx_import *m, const struct onnx_value *v)
 {
     const struct graph_node *n = &layer_of(m, v)->node;
 
-    return v->sole && !n->relu && !n->relu6;
+    return v->sole && !n->relu && !n->relu6 && n->op != GRAPH_INPUT;
 }
 
-/* Every element of images or rows is that of one channel: axis 1. */
-static bool has_channels(const struct onnx_import *m, const struct onnx_value *v)
+/* `axis` of a shape as the channels of images. */
+static struct graph_shape channels_at(const struct graph_shape *s, int axis)
 {
-    const int64_t *key = layer_of(m, v)->node.key;
+    return (struct graph_shape){4, {graph_stretch(s, 0, axis), s->dim[axis], graph_stretch(s, axis + 1, s->rank), 1}};
+}
 
-    return onnx_is_images(m, v) || (v->shape.rank == 2 && v->shape.dim[0] == m->batch &&
-                                    v->shape.dim[1] == key[GRAPH_C] && key[GRAPH_H] * key[GRAPH_W] == 1);
+/* Is an axis of a value that of the channels of the layer which gives it: of images, or of rows? */
+static bool is_channels(const struct onnx_import *m, const struct onnx_value *v, int axis)
+{
+    const struct graph_shape *s = &layer_of(m, v)->node.shape;
+
+    return s->rank > 1 && s->dim[0] == graph_stretch(&v->shape, 0, axis) && s->dim[1] == v->shape.dim[axis];
+}
+
+/* The layer that gives a value as images with the channels at an axis; -1: m->failed. */
+static int as_images(struct onnx_import *m, const struct onnx_value *v, int axis)
+{
+    const struct graph_shape images = channels_at(&v->shape, axis);
+
+    return layer_of(m, v)->node.shape.rank == 4 && is_channels(m, v, axis) ? v->i_layer : onnx_layer_as(m, v, &images);
 }
 
 /* ---- windows ---- */
@@ -58,7 +71,7 @@ static bool is_word(const Onnx__AttributeProto *a, const char *word)
 static void pad_same(const int64_t *in, bool upper, int64_t *key)
 {
     for (int axis = 0; axis < 2; axis++) {
-        const int64_t stride = key[GRAPH_STRIDE_H + axis], size = in[GRAPH_H + axis];
+        const int64_t stride = key[GRAPH_STRIDE_H + axis], size = in[2 + axis];
         const int64_t n = (size + stride - 1) / stride;
         const int64_t reach = (n - 1) * stride + (key[GRAPH_R + axis] - 1) * key[GRAPH_DIL_H + axis] + 1 - size;
         const int64_t pad = reach > 0 ? reach : 0;
@@ -94,17 +107,6 @@ static bool read_window(struct onnx_import *m, const Onnx__NodeProto *node, int6
     return fine;
 }
 
-static enum onnx_role finish_window(struct onnx_import *m, const Onnx__NodeProto *node, int i, enum onnx_role role)
-{
-    struct onnx_shape shape;
-
-    if (!onnx_window_output(m, i))
-        return onnx_refuse(m, "its window does not fit the image");
-    shape = onnx_images(m, i);
-    onnx_make_activation(onnx_out(m, node, 0), i, &shape);
-    return role;
-}
-
 /* ---- convolutions ---- */
 
 /* A constant of one number a channel, or left out. */
@@ -118,7 +120,7 @@ static enum onnx_role check_conv(struct onnx_import *m, const Onnx__NodeProto *n
     const struct onnx_value *x = onnx_in(m, node, 0), *w = onnx_in(m, node, 1), *bias = onnx_in(m, node, 2);
     int64_t window[2];
 
-    if (!is_activation(x) || !onnx_is_images(m, x))
+    if (!is_activation(x) || x->shape.rank != 4)
         return onnx_refuse(m, "expected images, of 4 dimensions");
     if (!w || w->kind != ONNX_CONSTANT || w->shape.rank != 4 || onnx_shape_elems(&w->shape) < 1)
         return onnx_refuse(m, "expected constant weights of 4 dimensions");
@@ -146,15 +148,15 @@ enum onnx_role onnx_conv(struct onnx_import *m, const Onnx__NodeProto *node)
     if (role == ONNX_UNSUPPORTED)
         return role;
     depthwise = groups > 1 && groups == x->shape.dim[1] && w->shape.dim[0] == groups;
-    i = onnx_new_layer(m, node, depthwise ? GRAPH_DEPTHWISE : GRAPH_CONV2D, x->i_layer);
+    i = onnx_new_layer(m, node, depthwise ? GRAPH_DEPTHWISE : GRAPH_CONV2D, onnx_layer_as(m, x, &x->shape));
     l = i < 0 ? NULL : &m->layers[i];
     if (!l || !onnx_give_weights(m, l, w, onnx_shape_elems(&w->shape), w->shape.dim[0]))
         return role;
-    l->node.key[GRAPH_C] = l->node.key[GRAPH_K] = w->shape.dim[0];
+    l->node.key[GRAPH_K] = w->shape.dim[0];
     l->node.key[GRAPH_R] = w->shape.dim[2];
     l->node.key[GRAPH_S] = w->shape.dim[3];
     l->node.key[GRAPH_GROUPS] = depthwise ? 1 : groups;
-    if (!read_window(m, node, l->node.key, layer_of(m, x)->node.key))
+    if (!read_window(m, node, l->node.key, x->shape.dim))
         return ONNX_UNSUPPORTED;
     if (x->pad[0] + x->pad[1] + x->pad[2] + x->pad[3] && onnx_attribute(node, "auto_pad"))
         return onnx_refuse(m, "auto_pad behind Pad");
@@ -162,41 +164,54 @@ enum onnx_role onnx_conv(struct onnx_import *m, const Onnx__NodeProto *node)
         l->node.key[GRAPH_TOP + side] += x->pad[side];
     for (int64_t k = 0; bias && k < l->n_bias; k++)
         l->bias[k] = onnx_at(bias, k);
-    return finish_window(m, node, i, role);
+    return onnx_finish(m, node, i, role);
 }
 
 /* ---- matrix products ---- */
 
-/* x[batch][k] times a constant of two dimensions, w(n, k) = w[n][k] or w[k][n]; its weights times `alpha`. */
+/* The layer that gives rows of k elements: as they are, where it has as many; -1: m->failed. */
+static int as_rows(struct onnx_import *m, const struct onnx_value *v, int64_t n_rows, int64_t k)
+{
+    const struct graph_shape *s = &layer_of(m, v)->node.shape, rows = {2, {n_rows, k}};
+
+    return s->rank > 1 && s->dim[0] == n_rows && graph_stretch(s, 1, s->rank) == k ? v->i_layer
+                                                                                   : onnx_layer_as(m, v, &rows);
+}
+
+/* x[...][k] times a constant of two dimensions, w(n, k) = w[n][k] or w[k][n]; its weights times `alpha`. */
 static int new_dense(struct onnx_import *m, const Onnx__NodeProto *node, bool n_first, double alpha)
 {
     const struct onnx_value *x = onnx_in(m, node, 0), *w = onnx_in(m, node, 1);
-    const int64_t *key = is_activation(x) ? layer_of(m, x)->node.key : NULL;
+    const int rank = is_activation(x) ? x->shape.rank : 0;
+    struct graph_shape shape;
     int64_t n, k;
     struct onnx_layer *l;
     int i;
 
-    if (!key || x->shape.rank != 2 || x->shape.dim[0] != m->batch) {
-        onnx_refuse(m, "expected rows of an activation as first input, of 2 dimensions");
+    if (rank < 1 || (rank != 2 && strcmp(node->op_type, "Gemm") == 0)) {
+        onnx_refuse(m, "expected rows of an activation as first input");
         return -1;
     }
-    k = key[GRAPH_C] * key[GRAPH_H] * key[GRAPH_W];
+    k = x->shape.dim[rank - 1];
     if (!w || w->kind != ONNX_CONSTANT || w->shape.rank != 2 || onnx_shape_elems(&w->shape) < 1 ||
-        w->shape.dim[n_first] != k || x->shape.dim[1] != k) {
+        w->shape.dim[n_first] != k) {
         onnx_refuse(m, "expected constant weights of 2 dimensions that fit the rows");
         return -1;
     }
     n = w->shape.dim[!n_first];
-    i = onnx_new_layer(m, node, GRAPH_DENSE, x->i_layer);
+    i = onnx_new_layer(m, node, GRAPH_DENSE, as_rows(m, x, graph_stretch(&x->shape, 0, rank - 1), k));
     l = i < 0 ? NULL : &m->layers[i];
     if (!l || !onnx_give_weights(m, l, w, n * k, n))
         return -1;
-    l->node.key[GRAPH_C] = l->node.key[GRAPH_K] = n;
-    l->node.key[GRAPH_H] = l->node.key[GRAPH_W] = 1;
+    l->node.key[GRAPH_K] = n;
     l->w_transposed = !n_first;
     for (int64_t at = 0; at < n; at++)
         l->factor[at] = alpha;
-    onnx_make_activation(onnx_out(m, node, 0), i, &(struct onnx_shape){2, {m->batch, n}});
+    shape = x->shape;
+    shape.dim[rank - 1] = n;
+    if (onnx_finish(m, node, i, ONNX_TUNED) == ONNX_UNSUPPORTED)
+        return -1;
+    onnx_out(m, node, 0)->shape = shape;
     return i;
 }
 
@@ -226,13 +241,14 @@ enum onnx_role onnx_gemm(struct onnx_import *m, const Onnx__NodeProto *node)
 
 /* ---- a number for each channel ---- */
 
-/* y = x * factor + term, a number for each channel each: into the weights of the layer that gives x, or a layer of its
- * own. */
+/* y = x * factor + term, a number for each channel, at `axis`, each: into the weights of the layer that gives x, or a
+ * layer of its own. */
 static enum onnx_role scale_channels(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
-                                     const double *factor, const double *term)
+                                     int axis, const double *factor, const double *term)
 {
-    const bool folds = is_open(m, x) && has_weights(layer_of(m, x)) && layer_of(m, x)->node.residual < 0;
-    const int i = folds ? x->i_layer : onnx_new_scale(m, node, x->i_layer);
+    const bool folds =
+        is_open(m, x) && has_weights(layer_of(m, x)) && layer_of(m, x)->node.n_in == 1 && is_channels(m, x, axis);
+    const int i = folds ? x->i_layer : onnx_new_scale(m, node, as_images(m, x, axis));
     struct onnx_layer *l = i < 0 ? NULL : &m->layers[i];
 
     for (int64_t k = 0; l && k < l->n_bias; k++) {
@@ -247,10 +263,10 @@ enum onnx_role onnx_batch_norm(struct onnx_import *m, const Onnx__NodeProto *nod
 {
     const struct onnx_value *x = onnx_in(m, node, 0);
     const double epsilon = onnx_attribute_real(node, "epsilon", 1e-5);
-    const int64_t c = is_activation(x) ? layer_of(m, x)->node.key[GRAPH_C] : 0;
+    const int64_t c = is_activation(x) && x->shape.rank > 1 ? x->shape.dim[1] : 0;
     double *factor, *term;
 
-    if (!c || !has_channels(m, x))
+    if (!c)
         return onnx_refuse(m, "expected images or rows");
     for (size_t i = 1; i < 5; i++)
         if (!onnx_in(m, node, i) || !is_vector(onnx_in(m, node, i), c))
@@ -271,31 +287,41 @@ enum onnx_role onnx_batch_norm(struct onnx_import *m, const Onnx__NodeProto *nod
         factor[k] = onnx_at(onnx_in(m, node, 1), k) / sqrt(onnx_at(onnx_in(m, node, 4), k) + epsilon);
         term[k] = onnx_at(onnx_in(m, node, 2), k) - onnx_at(onnx_in(m, node, 3), k) * factor[k];
     }
-    return scale_channels(m, node, x, factor, term);
+    return scale_channels(m, node, x, 1, factor, term);
 }
 
-/* The element of a constant for channel `k` where it is one number, or one for each channel of x; before opset 7 it
- * begins at `axis`. False for other shapes. */
-static bool is_per_channel(const struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
-                           const struct onnx_value *constant)
+/* The axis of x along which a constant differs, any where it is one number; before opset 7 it begins at `axis`. -1: it
+ * differs along several, or does not fit. */
+static int axis_of_constant(const struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
+                            const struct onnx_value *constant)
 {
     const int64_t axis = m->opset < 7 ? onnx_attribute_int(node, "axis", -1) : -1;
     const int first = axis >= 0 && axis <= x->shape.rank ? (int)axis : x->shape.rank - constant->shape.rank;
+    int found = -1, usual = x->shape.rank > 1;
 
     for (int i = 0; i < constant->shape.rank; i++)
-        if (constant->shape.dim[i] != 1 && (first + i != 1 || constant->shape.dim[i] != x->shape.dim[1]))
-            return false;
-    return first >= 0;
+        if (constant->shape.dim[i] != 1) {
+            if (found >= 0 || first + i < 0 || first + i >= x->shape.rank ||
+                constant->shape.dim[i] != x->shape.dim[first + i])
+                return -1;
+            found = first + i;
+        }
+    for (int i = 0; found < 0 && i < x->shape.rank; i++)
+        if (is_channels(m, x, i))
+            found = i;
+    return first < 0 || x->shape.rank == 0 ? -1 : found < 0 ? usual : found;
 }
 
 static enum onnx_role with_constant(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
                                     const struct onnx_value *constant, bool constant_first)
 {
     const char op = strcmp(node->op_type, "Sum") == 0 ? 'A' : node->op_type[0];
-    const int64_t c = layer_of(m, x)->node.key[GRAPH_C], n = onnx_shape_elems(&constant->shape);
+    const int64_t n = onnx_shape_elems(&constant->shape);
+    const int axis = axis_of_constant(m, node, x, constant);
+    const int64_t c = axis < 0 ? 0 : x->shape.dim[axis];
     double *factor;
 
-    if (!has_channels(m, x) || !is_per_channel(m, node, x, constant) || n < 1)
+    if (axis < 0 || n < 1)
         return onnx_refuse(m, "with a constant that is neither one number nor one for each channel");
     if (op == 'D' && constant_first)
         return onnx_refuse(m, "of a constant by an activation");
@@ -310,7 +336,7 @@ static enum onnx_role with_constant(struct onnx_import *m, const Onnx__NodeProto
         factor[k] = op == 'M' ? v : op == 'D' ? 1 / v : op == 'S' && constant_first ? -1 : 1;
         factor[c + k] = op == 'A' || (op == 'S' && constant_first) ? v : op == 'S' ? -v : 0;
     }
-    return scale_channels(m, node, x, factor, factor + c);
+    return scale_channels(m, node, x, axis, factor, factor + c);
 }
 
 /* ---- additions ---- */
@@ -319,13 +345,13 @@ static bool takes_shortcut(const struct onnx_import *m, const struct onnx_value 
 {
     const struct graph_node *n = &layer_of(m, v)->node;
 
-    return is_open(m, v) && n->op == GRAPH_CONV2D && n->residual < 0;
+    return is_open(m, v) && n->op == GRAPH_CONV2D && n->n_in == 1;
 }
 
 /* The layer again as the last one, where its shortcut can be made before it; the old one is read by nobody. */
 static int moved_last(struct onnx_import *m, const Onnx__NodeProto *node, int i_layer)
 {
-    const int i = onnx_new_layer(m, node, m->layers[i_layer].node.op, m->layers[i_layer].node.x);
+    const int i = onnx_new_layer(m, node, m->layers[i_layer].node.op, m->layers[i_layer].node.in[0]);
 
     if (i >= 0) {
         m->layers[i] = m->layers[i_layer];
@@ -337,26 +363,27 @@ static int moved_last(struct onnx_import *m, const Onnx__NodeProto *node, int i_
 static enum onnx_role add_two(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *a,
                               const struct onnx_value *b)
 {
+    const bool alike = graph_same_shape(&layer_of(m, a)->node.shape, &layer_of(m, b)->node.shape);
     const struct onnx_value *later = a->i_layer > b->i_layer ? a : b, *earlier = later == a ? b : a;
     enum onnx_role role = ONNX_FOLDED;
     int i = later->i_layer, other = earlier->i_layer;
 
-    if (a->shape.rank != b->shape.rank ||
-        memcmp(a->shape.dim, b->shape.dim, (size_t)a->shape.rank * sizeof a->shape.dim[0]) != 0 ||
-        memcmp(layer_of(m, a)->node.key, layer_of(m, b)->node.key, 3 * sizeof(int64_t)) != 0)
+    if (!graph_same_shape(&a->shape, &b->shape))
         return onnx_refuse(m, "of two activations of other shapes");
-    if (other != i && !takes_shortcut(m, later) && takes_shortcut(m, earlier)) {
+    if (other != i && alike && !takes_shortcut(m, later) && takes_shortcut(m, earlier)) {
         other = i;
         i = moved_last(m, node, earlier->i_layer);
-    } else if (other == i || !takes_shortcut(m, later)) {
+    } else if (other == i || !alike || !takes_shortcut(m, later)) {
         role = ONNX_PLAIN;
-        i = onnx_new_layer(m, node, GRAPH_ADD, later->i_layer);
-        if (i >= 0)
-            memcpy(m->layers[i].node.key, layer_of(m, a)->node.key, 3 * sizeof(int64_t));
+        other = alike ? other : onnx_layer_as(m, earlier, &a->shape);
+        i = alike ? i : onnx_layer_as(m, later, &a->shape);
+        i = i < 0 || other < 0 ? -1 : onnx_new_layer(m, node, GRAPH_ADD, i);
     }
-    if (i >= 0)
-        m->layers[i].node.residual = other;
-    onnx_make_activation(onnx_out(m, node, 0), i, &a->shape);
+    if (i < 0)
+        return role;
+    m->layers[i].node.in[m->layers[i].node.n_in++] = other;
+    role = onnx_finish(m, node, i, role);
+    onnx_out(m, node, 0)->shape = a->shape;
     return role;
 }
 
@@ -377,35 +404,28 @@ enum onnx_role onnx_layer_binary(struct onnx_import *m, const Onnx__NodeProto *n
 enum onnx_role onnx_layer_concat(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const int64_t axis = onnx_attribute_int(node, "axis", 0);
-    struct onnx_shape shape = {.rank = 0};
+    enum onnx_role role = ONNX_PLAIN;
     int joined = -1;
 
-    for (size_t k = 0; k < node->n_input; k++) {
-        const struct onnx_value *v = onnx_in(m, node, k);
-
-        if (!is_activation(v) || !onnx_is_images(m, v) || (axis != 1 && axis != -3))
-            return onnx_refuse(m, "expected images, of 4 dimensions, joined along channels");
-        if (k && memcmp(&v->shape.dim[2], &shape.dim[2], 2 * sizeof shape.dim[0]) != 0)
-            return onnx_refuse(m, "images of other sizes");
-        if (k) {
-            const int i = onnx_new_layer(m, node, GRAPH_CONCAT, joined);
-
-            if (i < 0)
-                return ONNX_PLAIN;
-            memcpy(m->layers[i].node.key, m->layers[joined].node.key, 3 * sizeof(int64_t));
-            m->layers[i].node.key[GRAPH_C] += v->shape.dim[1];
-            m->layers[i].node.residual = v->i_layer;
-            joined = i;
-        } else {
-            joined = v->i_layer;
-            shape = v->shape;
-        }
-    }
     if (node->n_input < 2)
         return onnx_identity(m, node);
-    shape = onnx_images(m, joined);
-    onnx_make_activation(onnx_out(m, node, 0), joined, &shape);
-    return ONNX_PLAIN;
+    for (size_t k = 0; k < node->n_input && role == ONNX_PLAIN; k++) {
+        const struct onnx_value *v = onnx_in(m, node, k);
+        int i, more;
+
+        if (!is_activation(v) || v->shape.rank < 2 || (axis < 0 ? axis + v->shape.rank : axis) != 1)
+            return onnx_refuse(m, "expected activations joined along axis 1");
+        more = onnx_layer_as(m, v, &v->shape);
+        i = more < 0 || k == 0 ? more : onnx_new_layer(m, node, GRAPH_CONCAT, joined);
+        if (i < 0)
+            return role;
+        if (k) {
+            m->layers[i].node.in[m->layers[i].node.n_in++] = more;
+            role = onnx_finish(m, node, i, role);
+        }
+        joined = i;
+    }
+    return role;
 }
 
 /* ---- activations ---- */
@@ -431,8 +451,8 @@ enum onnx_role onnx_activation(struct onnx_import *m, const Onnx__NodeProto *nod
     struct graph_node *n;
     int i;
 
-    if (!is_activation(x))
-        return onnx_refuse(m, "of a constant");
+    if (!is_activation(x) || x->shape.rank < 1)
+        return onnx_refuse(m, "of a constant, or one number");
     if (is_clip &&
         (!read_bound(m, node, "min", 1, -INFINITY, &lowest) || !read_bound(m, node, "max", 2, INFINITY, &highest)))
         return onnx_refuse(m, "bounds that are not constant");
@@ -443,7 +463,7 @@ enum onnx_role onnx_activation(struct onnx_import *m, const Onnx__NodeProto *nod
     i = x->i_layer;
     n = &m->layers[i].node;
     if (!x->sole || !(has_weights(&m->layers[i]) || (n->op == GRAPH_ADD && highest > 6))) {
-        i = onnx_new_scale(m, node, i);
+        i = onnx_new_scale(m, node, n->shape.rank == 4 ? i : as_images(m, x, x->shape.rank > 1));
         role = ONNX_TUNED;
     }
     if (i < 0)
@@ -462,15 +482,13 @@ static int new_pool(struct onnx_import *m, const Onnx__NodeProto *node, bool is_
     const struct onnx_value *x = onnx_in(m, node, 0);
     int i;
 
-    if (!is_activation(x) || !onnx_is_images(m, x)) {
+    if (!is_activation(x) || x->shape.rank != 4) {
         onnx_refuse(m, "expected images, of 4 dimensions");
         return -1;
     }
-    i = onnx_new_layer(m, node, GRAPH_POOL2D, x->i_layer);
-    if (i >= 0) {
+    i = onnx_new_layer(m, node, GRAPH_POOL2D, onnx_layer_as(m, x, &x->shape));
+    if (i >= 0)
         m->layers[i].node.avg = is_avg;
-        m->layers[i].node.key[GRAPH_C] = x->shape.dim[1];
-    }
     return i;
 }
 
@@ -479,7 +497,7 @@ static void pad_ceil(const int64_t *in, int64_t *key)
 {
     for (int axis = 0; axis < 2; axis++) {
         const int64_t stride = key[GRAPH_STRIDE_H + axis], window = key[GRAPH_R + axis];
-        const int64_t size = in[GRAPH_H + axis] + key[GRAPH_TOP + axis];
+        const int64_t size = in[2 + axis] + key[GRAPH_TOP + axis];
         const int64_t room = size + key[GRAPH_BOTTOM + axis] - window;
         int64_t n = room < 0 ? 0 : (room + stride - 1) / stride + 1;
         int64_t reach;
@@ -497,7 +515,7 @@ static bool windows_touch(const int64_t *in, const int64_t *key)
     bool touch = true;
 
     for (int axis = 0; axis < 2; axis++) {
-        const int64_t size = in[GRAPH_H + axis], before = key[GRAPH_TOP + axis], window = key[GRAPH_R + axis];
+        const int64_t size = in[2 + axis], before = key[GRAPH_TOP + axis], window = key[GRAPH_R + axis];
         const int64_t room = size + before + key[GRAPH_BOTTOM + axis] - window, stride = key[GRAPH_STRIDE_H + axis];
 
         touch = touch && before < window && (room < 0 || room / stride * stride - before < size);
@@ -516,7 +534,7 @@ enum onnx_role onnx_pool(struct onnx_import *m, const Onnx__NodeProto *node)
     if (i < 0)
         return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
     key = m->layers[i].node.key;
-    in = m->layers[m->layers[i].node.x].node.key;
+    in = onnx_in(m, node, 0)->shape.dim;
     if (!onnx_attribute(node, "kernel_shape") || !read_pair(node, "kernel_shape", 0, &key[GRAPH_R]) || !key[GRAPH_R] ||
         !key[GRAPH_S])
         return onnx_refuse(m, "expected a kernel_shape of two sizes");
@@ -535,7 +553,7 @@ enum onnx_role onnx_pool(struct onnx_import *m, const Onnx__NodeProto *node)
         return onnx_refuse(m, "count_include_pad with pads");
     if (!windows_touch(in, key))
         return onnx_refuse(m, "windows outside the image");
-    return finish_window(m, node, i, ONNX_PLAIN);
+    return onnx_finish(m, node, i, ONNX_PLAIN);
 }
 
 enum onnx_role onnx_global_pool(struct onnx_import *m, const Onnx__NodeProto *node)
@@ -544,8 +562,8 @@ enum onnx_role onnx_global_pool(struct onnx_import *m, const Onnx__NodeProto *no
 
     if (i < 0)
         return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
-    memcpy(&m->layers[i].node.key[GRAPH_R], &m->layers[m->layers[i].node.x].node.key[GRAPH_H], 2 * sizeof(int64_t));
-    return finish_window(m, node, i, ONNX_PLAIN);
+    memcpy(&m->layers[i].node.key[GRAPH_R], &onnx_in(m, node, 0)->shape.dim[2], 2 * sizeof(int64_t));
+    return onnx_finish(m, node, i, ONNX_PLAIN);
 }
 
 enum onnx_role onnx_reduce(struct onnx_import *m, const Onnx__NodeProto *node)
@@ -566,8 +584,8 @@ enum onnx_role onnx_reduce(struct onnx_import *m, const Onnx__NodeProto *node)
     i = new_pool(m, node, strcmp(node->op_type, "ReduceMean") == 0);
     if (i < 0)
         return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
-    memcpy(&m->layers[i].node.key[GRAPH_R], &m->layers[m->layers[i].node.x].node.key[GRAPH_H], 2 * sizeof(int64_t));
-    role = finish_window(m, node, i, ONNX_PLAIN);
+    memcpy(&m->layers[i].node.key[GRAPH_R], &onnx_in(m, node, 0)->shape.dim[2], 2 * sizeof(int64_t));
+    role = onnx_finish(m, node, i, ONNX_PLAIN);
     if (!onnx_attribute_int(node, "keepdims", 1))
         out->shape.rank = 2;
     return role;
@@ -575,23 +593,24 @@ enum onnx_role onnx_reduce(struct onnx_import *m, const Onnx__NodeProto *node)
 
 /* ---- the rest ---- */
 
+/* Over an axis that no other follows; before opset 13 over all from an axis on. */
 enum onnx_role onnx_softmax(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const struct onnx_value *x = onnx_in(m, node, 0);
-    struct onnx_value *out = onnx_out(m, node, 0);
-    const int64_t axis = onnx_attribute_int(node, "axis", m->opset < 13 ? 1 : -1);
-    int i;
+    const int rank = is_activation(x) ? x->shape.rank : 0;
+    int64_t axis = onnx_attribute_int(node, "axis", m->opset < 13 ? 1 : -1);
+    enum onnx_role role;
 
-    if (!is_activation(x) || !has_channels(m, x) || (x->shape.rank == 4 && x->shape.dim[2] * x->shape.dim[3] > 1) ||
-        (axis < 0 ? axis + x->shape.rank : axis) != 1)
-        return onnx_refuse(m, "expected rows, of 2 dimensions, and the second as axis");
-    if (!is_open(m, x) || layer_of(m, x)->node.op == GRAPH_INPUT)
-        return onnx_refuse(m, "expected a layer before it that nobody else reads, without an activation");
-    i = onnx_new_layer(m, node, GRAPH_SOFTMAX, x->i_layer);
-    if (i >= 0)
-        memcpy(m->layers[i].node.key, layer_of(m, x)->node.key, 3 * sizeof(int64_t));
-    onnx_make_activation(out, i, &x->shape);
-    return ONNX_PLAIN;
+    axis = axis < 0 ? axis + rank : axis;
+    if (rank < 1 || axis < 0 || axis >= rank || (m->opset >= 13 && graph_stretch(&x->shape, (int)axis + 1, rank) != 1))
+        return onnx_refuse(m, "expected an activation, and its last axis");
+    role = onnx_finish(m, node,
+                       onnx_new_layer(m, node, GRAPH_SOFTMAX,
+                                      as_rows(m, x, graph_stretch(&x->shape, 0, (int)axis),
+                                              graph_stretch(&x->shape, (int)axis, rank))),
+                       ONNX_PLAIN);
+    onnx_out(m, node, 0)->shape = x->shape;
+    return role;
 }
 
 enum onnx_role onnx_pad(struct onnx_import *m, const Onnx__NodeProto *node)
@@ -602,7 +621,7 @@ enum onnx_role onnx_pad(struct onnx_import *m, const Onnx__NodeProto *node)
     int64_t pads[2 * ONNX_MAX_RANK];
     size_t n = 0;
 
-    if (!is_activation(x) || !onnx_is_images(m, x) || onnx_in(m, node, 3))
+    if (!is_activation(x) || x->shape.rank != 4 || onnx_in(m, node, 3))
         return onnx_refuse(m, "expected images, of 4 dimensions, and no axes");
     if ((mode && !is_word(mode, "constant")) || onnx_attribute_real(node, "value", 0) != 0 ||
         (value && (value->kind != ONNX_CONSTANT || onnx_shape_elems(&value->shape) != 1 || onnx_at(value, 0) != 0)))

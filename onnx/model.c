@@ -96,7 +96,8 @@ bool onnx_ints(const struct onnx_import *m, const Onnx__NodeProto *node, const c
     return fine;
 }
 
-double *onnx_make_constant(struct onnx_import *m, struct onnx_value *out, const struct onnx_shape *shape, bool is_float)
+double *onnx_make_constant(struct onnx_import *m, struct onnx_value *out, const struct graph_shape *shape,
+                           bool is_float)
 {
     const int64_t n = onnx_shape_elems(shape);
 
@@ -111,7 +112,7 @@ double *onnx_make_constant(struct onnx_import *m, struct onnx_value *out, const 
     return out->v;
 }
 
-void onnx_make_activation(struct onnx_value *out, int i_layer, const struct onnx_shape *shape)
+void onnx_make_activation(struct onnx_value *out, int i_layer, const struct graph_shape *shape)
 {
     out->kind = ONNX_ACTIVATION;
     out->shape = *shape;
@@ -119,7 +120,7 @@ void onnx_make_activation(struct onnx_value *out, int i_layer, const struct onnx
     out->sole = out->n_readers == 1;
 }
 
-void onnx_make_view(struct onnx_value *out, const struct onnx_value *of, const struct onnx_shape *shape)
+void onnx_make_view(struct onnx_value *out, const struct onnx_value *of, const struct graph_shape *shape)
 {
     const struct onnx_value was = *out;
 
@@ -178,8 +179,9 @@ static void set_name(const struct onnx_import *m, const char *from, char out[GRA
 
 int onnx_new_layer(struct onnx_import *m, const Onnx__NodeProto *node, enum graph_op op, int x)
 {
-    struct onnx_layer *l =
-        m->n_layers < GRAPH_MAX_NODES ? grown(m, m->layers, m->n_layers, &m->cap_layers, sizeof *l) : NULL;
+    struct onnx_layer *l = m->n_layers < GRAPH_MAX_NODES && !m->failed
+                               ? grown(m, m->layers, m->n_layers, &m->cap_layers, sizeof *l)
+                               : NULL;
     const char *name = node->name && *node->name ? node->name : node->n_output ? node->output[0] : "";
 
     if (!l) {
@@ -188,7 +190,7 @@ int onnx_new_layer(struct onnx_import *m, const Onnx__NodeProto *node, enum grap
     }
     m->layers = l;
     l = &m->layers[m->n_layers];
-    *l = (struct onnx_layer){.node = {.op = op, .x = x, .residual = -1}};
+    *l = (struct onnx_layer){.node = {.op = op, .in = {x}, .n_in = x >= 0}};
     l->node.key[GRAPH_STRIDE_H] = l->node.key[GRAPH_STRIDE_W] = l->node.key[GRAPH_DIL_H] = l->node.key[GRAPH_DIL_W] =
         l->node.key[GRAPH_GROUPS] = 1;
     set_name(m, name, l->node.name);
@@ -219,52 +221,43 @@ double onnx_weight_at(const struct onnx_layer *l, int64_t i)
     return l->factor[k] * (l->w ? onnx_at(l->w, l->w_transposed ? i % taps * l->n_bias + k : i) : 1);
 }
 
-struct onnx_shape onnx_images(const struct onnx_import *m, int i_layer)
+int onnx_layer_as(struct onnx_import *m, const struct onnx_value *v, const struct graph_shape *shape)
 {
-    const int64_t *key = m->layers[i_layer].node.key;
+    const Onnx__NodeProto named = {.name = (char *)(uintptr_t)v->name};
+    int i = v->i_layer;
 
-    return (struct onnx_shape){4, {m->batch, key[GRAPH_C], key[GRAPH_H], key[GRAPH_W]}};
+    if (graph_same_shape(&m->layers[i].node.shape, shape))
+        return i;
+    i = onnx_new_layer(m, &named, GRAPH_RESHAPE, i);
+    if (i >= 0)
+        m->layers[i].node.shape = *shape;
+    return i;
 }
 
-bool onnx_is_images(const struct onnx_import *m, const struct onnx_value *v)
+enum onnx_role onnx_finish(struct onnx_import *m, const Onnx__NodeProto *node, int i_layer, enum onnx_role role)
 {
-    const struct onnx_shape s = onnx_images(m, v->i_layer);
+    struct graph_node *n = i_layer < 0 ? NULL : &m->layers[i_layer].node;
+    const struct graph_shape *in[GRAPH_MAX_INPUTS] = {NULL};
+    struct why why = {""};
 
-    return v->shape.rank == 4 && memcmp(v->shape.dim, s.dim, 4 * sizeof s.dim[0]) == 0;
-}
-
-bool onnx_window_output(const struct onnx_import *m, int i_layer)
-{
-    struct graph_node *n = &m->layers[i_layer].node;
-    const int64_t *in = m->layers[n->x].node.key;
-    int64_t *key = n->key;
-    bool fits = true;
-
-    for (int axis = 0; axis < 2; axis++) {
-        const int64_t window = key[GRAPH_R + axis], dilation = key[GRAPH_DIL_H + axis];
-        const int64_t before = key[GRAPH_TOP + axis], behind = key[GRAPH_BOTTOM + axis];
-        const int64_t stride = key[GRAPH_STRIDE_H + axis];
-        int64_t room = -1;
-
-        if (window > 0 && window <= GRAPH_MAX_SIZE && dilation > 0 && dilation <= GRAPH_MAX_SIZE && stride > 0 &&
-            stride <= GRAPH_MAX_SIZE && before >= 0 && before <= GRAPH_MAX_SIZE && behind >= 0 &&
-            behind <= GRAPH_MAX_SIZE)
-            room = in[GRAPH_H + axis] + before + behind - (window - 1) * dilation - 1;
-        key[GRAPH_H + axis] = room < 0 ? 0 : room / stride + 1;
-        fits = fits && room >= 0;
-    }
-    return fits;
+    if (!n)
+        return role; /* m->failed is set */
+    for (int k = 0; k < n->n_in; k++)
+        in[k] = &m->layers[n->in[k]].node.shape;
+    if (graph_infer(n, in, &why))
+        return onnx_refuse(m, "%.200s", why.text);
+    onnx_make_activation(onnx_out(m, node, 0), i_layer, &n->shape);
+    return role;
 }
 
 int onnx_new_scale(struct onnx_import *m, const Onnx__NodeProto *node, int x)
 {
-    const int i = onnx_new_layer(m, node, GRAPH_DEPTHWISE, x);
+    const int i = x < 0 ? -1 : onnx_new_layer(m, node, GRAPH_DEPTHWISE, x);
     struct onnx_layer *l = i < 0 ? NULL : &m->layers[i];
-    const int64_t c = m->layers[x].node.key[GRAPH_C];
 
-    if (!l || !onnx_give_weights(m, l, NULL, c, c))
+    if (!l || !onnx_give_weights(m, l, NULL, m->layers[x].node.shape.dim[1], m->layers[x].node.shape.dim[1]))
         return -1;
-    memcpy(l->node.key, m->layers[x].node.key, 3 * sizeof l->node.key[0]); /* c h w */
+    l->node.shape = m->layers[x].node.shape;
     l->node.key[GRAPH_R] = l->node.key[GRAPH_S] = 1;
     return i;
 }

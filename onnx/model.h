@@ -22,7 +22,7 @@ enum onnx_kind {
 struct onnx_value {
     const char *name;
     enum onnx_kind kind;
-    struct onnx_shape shape;
+    struct graph_shape shape;
     size_t n_readers; /* nodes, and one for the model's output */
     bool is_output;
     /* a constant: `v` where it was computed, else the tensor's elements */
@@ -59,11 +59,13 @@ struct onnx_import {
     size_t n_layers, cap_layers;
     struct onnx_row *rows;
     size_t n_rows, cap_rows;
-    int64_t opset, batch;
+    int64_t opset;
     const struct onnx_options *options; /* while it is read */
-    int i_output;                       /* layer; -1: the model cannot be run */
-    char words[256];                    /* why the node at hand, or the output, is not supported */
-    enum err failed;                    /* no memory */
+    int outputs[GRAPH_MAX_OUTPUTS];     /* layers */
+    size_t n_outputs;
+    bool is_whole;   /* all outputs are computed */
+    char words[256]; /* why the node at hand, or an output, is not supported */
+    enum err failed; /* no memory */
 };
 
 /* An operator: turns a node into layers or values. Returns ONNX_UNSUPPORTED with onnx_refuse. */
@@ -105,14 +107,15 @@ bool onnx_ints(const struct onnx_import *m, const Onnx__NodeProto *node, const c
                int64_t *out, size_t most, size_t *n);
 
 /* Makes a value a constant of zeros, to be written; NULL: over the limit on memory, m->failed is set. */
-double *onnx_make_constant(struct onnx_import *m, struct onnx_value *out, const struct onnx_shape *shape,
+double *onnx_make_constant(struct onnx_import *m, struct onnx_value *out, const struct graph_shape *shape,
                            bool is_float);
 
 /* Makes a value the output of a layer, or the elements of another value in another shape. */
-void onnx_make_activation(struct onnx_value *out, int i_layer, const struct onnx_shape *shape);
-void onnx_make_view(struct onnx_value *out, const struct onnx_value *of, const struct onnx_shape *shape);
+void onnx_make_activation(struct onnx_value *out, int i_layer, const struct graph_shape *shape);
+void onnx_make_view(struct onnx_value *out, const struct onnx_value *of, const struct graph_shape *shape);
 
-/* A new layer that reads layer `x`, named after the node; -1: m->failed is set. It has no weights yet. */
+/* A new layer that reads layer `x` (-1: none), named after the node; -1: m->failed is set. It has no weights and no
+ * shape yet. */
 int onnx_new_layer(struct onnx_import *m, const Onnx__NodeProto *node, enum graph_op op, int x);
 
 /* Gives a layer weights: a constant of n_w elements, or NULL for ones; factors of 1, a bias of zeros. False: m->failed
@@ -120,15 +123,16 @@ int onnx_new_layer(struct onnx_import *m, const Onnx__NodeProto *node, enum grap
 bool onnx_give_weights(struct onnx_import *m, struct onnx_layer *l, const struct onnx_value *w, int64_t n_w,
                        int64_t n_bias);
 
-/* The shape of a layer's output as images, [batch][c][h][w]. */
-struct onnx_shape onnx_images(const struct onnx_import *m, int i_layer);
-bool onnx_is_images(const struct onnx_import *m, const struct onnx_value *v); /* has that shape */
+/* The layer that gives an activation's elements in a shape that has as many: that of the value itself, or one that
+ * only reshapes it. -1: m->failed is set. */
+int onnx_layer_as(struct onnx_import *m, const struct onnx_value *v, const struct graph_shape *shape);
 
-/* Puts sizes into a layer that has a window over images: strides, pads, dilations, groups are in its keys. False: the
- * window does not fit. */
-bool onnx_window_output(const struct onnx_import *m, int i_layer);
+/* The shape of what a layer gives, from its keys and inputs, and the node's output made of it. ONNX_UNSUPPORTED with
+ * words where they do not fit, else `role`. */
+enum onnx_role onnx_finish(struct onnx_import *m, const Onnx__NodeProto *node, int i_layer, enum onnx_role role);
 
-/* A layer that multiplies each channel and adds to it, 1x1 depthwise; its weights are 1 and 0. -1: m->failed. */
+/* A layer that multiplies each channel of images, which layer x gives, and adds to it, 1x1 depthwise; its weights are 1
+ * and 0. -1: m->failed. */
 int onnx_new_scale(struct onnx_import *m, const Onnx__NodeProto *node, int x);
 
 /* Makes the output of a node that nothing computes a layer that only has its shape; false: the shape is not known. */

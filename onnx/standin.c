@@ -40,7 +40,7 @@ static const struct onnx_value *largest_input(const struct onnx_import *m, const
 }
 
 /* Activations of 4 dimensions joined along channels. */
-static bool joined(const struct onnx_import *m, const Onnx__NodeProto *node, struct onnx_shape *out)
+static bool joined(const struct onnx_import *m, const Onnx__NodeProto *node, struct graph_shape *out)
 {
     const int64_t axis = onnx_attribute_int(node, "axis", 0);
     int64_t c = 0;
@@ -61,19 +61,18 @@ bool onnx_stand_in(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const struct onnx_value *x = largest_input(m, node);
     struct onnx_value *out = onnx_out(m, node, 0);
-    struct onnx_shape shape = x ? x->shape : (struct onnx_shape){.rank = 0};
+    struct graph_shape shape = x ? x->shape : (struct graph_shape){.rank = 0};
     const bool own = !node->domain || !*node->domain;
     int i;
 
-    if (!out || !x || !own || (shape.rank != 4 && shape.rank != 2) || shape.dim[0] != m->batch ||
+    if (!out || !x || !own || shape.rank < 1 ||
         !(strcmp(node->op_type, "Concat") == 0 ? joined(m, node, &shape) : is_as_input(node->op_type)))
         return false;
     i = onnx_new_layer(m, node, GRAPH_SOFTMAX, x->i_layer);
     if (i < 0)
         return false;
     m->layers[i].is_missing = true;
-    for (int k = 0; k < 3; k++)
-        m->layers[i].node.key[GRAPH_C + k] = k + 1 < shape.rank ? shape.dim[k + 1] : 1;
+    m->layers[i].node.shape = shape;
     onnx_make_activation(out, i, &shape);
     return true;
 }

@@ -30,7 +30,7 @@ static const struct type {
     [ONNX__TENSOR_PROTO__DATA_TYPE__BFLOAT16] = {2, IN_INT32S, true},
 };
 
-int64_t onnx_shape_elems(const struct onnx_shape *s)
+int64_t onnx_shape_elems(const struct graph_shape *s)
 {
     int64_t n = 1; /* without the dimensions that are 0 */
     bool empty = false;

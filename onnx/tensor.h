@@ -4,24 +4,20 @@
 #define TUNE_ONNX_TENSOR_H
 
 #include "core/err.h"
+#include "kernels/graph.h"
 #include "onnx/file.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ONNX_MAX_RANK 8
+#define ONNX_MAX_RANK GRAPH_MAX_RANK
 #define ONNX_MAX_ELEMS ((int64_t)1 << 31)
 
-struct onnx_shape {
-    int rank;
-    int64_t dim[ONNX_MAX_RANK];
-};
-
 /* The product; -1 where it is beyond ONNX_MAX_ELEMS without the dimensions that are 0, or a dimension is negative. */
-int64_t onnx_shape_elems(const struct onnx_shape *s);
+int64_t onnx_shape_elems(const struct graph_shape *s);
 
 struct onnx_tensor {
-    struct onnx_shape shape;
+    struct graph_shape shape;
     int64_t n_elems;
     bool is_float;
     const Onnx__TensorProto *proto;

@@ -51,30 +51,32 @@ static enum err check_supported(const struct onnx_import *m, struct why *why)
     for (size_t i = 0; i < m->n_rows; i++)
         if (m->rows[i].n[ONNX_UNSUPPORTED])
             buf_printf(&words, "%s%s %zu", n++ ? ", " : "", m->rows[i].op, m->rows[i].n[ONNX_UNSUPPORTED]);
-    if (m->i_output < 0)
+    if (!m->is_whole)
         e = why_set(why, ERR_UNSUPPORTED, n ? "not supported: %s%s" : "%s%s", n ? buf_text(&words) : m->words,
                     words.failed ? " ..." : "");
     buf_fini(&words);
     return e;
 }
 
-/* The layers that are live, as a graph; the caller frees its nodes. */
+/* The layers that are live, as a graph; the caller ends it. */
 static enum err live_graph(const struct onnx_import *m, struct graph *out)
 {
-    int *now = malloc((size_t)(m->i_output + 1) * sizeof *now); /* where each layer is in the graph */
-    struct graph g = {.name = "model", .nodes = calloc((size_t)m->i_output + 1, sizeof *g.nodes)};
+    int *now = malloc(m->n_layers * sizeof *now); /* where each layer is in the graph */
+    struct graph g = {.name = "model", .nodes = calloc(m->n_layers, sizeof *g.nodes), .n_outputs = m->n_outputs};
 
-    for (int i = 0; now && g.nodes && i <= m->i_output; i++) {
+    for (size_t i = 0; now && g.nodes && i < m->n_layers; i++) {
         struct graph_node *n = &g.nodes[g.n_nodes];
 
         now[i] = (int)g.n_nodes;
         if (!m->layers[i].live)
             continue;
         *n = m->layers[i].node;
-        n->x = n->x >= 0 ? now[n->x] : -1;
-        n->residual = n->residual >= 0 ? now[n->residual] : -1;
+        for (int k = 0; k < n->n_in; k++)
+            n->in[k] = now[n->in[k]];
         g.n_nodes++;
     }
+    for (size_t k = 0; now && k < g.n_outputs; k++)
+        g.outputs[k] = now[m->outputs[k]];
     free(now);
     *out = g;
     return now && g.nodes ? ERR_OK : ERR_NOMEM;

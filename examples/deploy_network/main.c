@@ -5,9 +5,10 @@
  *   deploy_network [--any] [--limit X] [--runs N] FOLDER
  *
  * FOLDER: x.bin, weights.bin, weights.txt (layer, tensor, offset, bytes a line), y.bin, and logits.bin (f32, the last
- * layer's sums before softmax) as tests/bench/network/network_ort.py writes them. Two figures are printed: the largest
- * difference of outputs over the largest output, and the largest difference of their logarithms, which is that of the
- * sums before softmax, over the largest sum; --limit (1e-4) is for the second where logits.bin is there. */
+ * layer's sums before softmax) as tests/bench/network/network_ort.py writes them; of several inputs and outputs x0.bin,
+ * x1.bin, ... y0.bin, y1.bin, ... Two figures are printed of each output: the largest difference over the largest
+ * element, and the largest difference of their logarithms, which is that of the sums before softmax, over the largest
+ * sum; --limit (1e-4) is for the second where logits.bin is there. */
 #ifndef CL_TARGET_OPENCL_VERSION
 #define CL_TARGET_OPENCL_VERSION 120
 #endif
@@ -190,36 +191,56 @@ static double larger(double a, double b)
     return b > a || isnan(b) ? b : a; /* NaN stays */
 }
 
-/* Prints how far y is from the output in the folder; is it near enough? */
-static int compare(const struct app *a, const unsigned char *y)
+/* "x.bin", or "x1.bin" where there are several of a role: the i-th argument's. */
+static const char *file_of(size_t i)
 {
-    const char *dtype = BUNDLE(y).dtype;
-    const size_t n = BUNDLE(y).n_bytes / (strcmp(dtype, "f16") == 0 ? 2 : 4);
+    static char name[32];
+    const int role = BUNDLE(arguments)[i].role;
+    int n = 0, at = 0;
+    for (size_t k = 0; k < CAPS(N_ARGUMENTS); k++) {
+        at += k < i && (int)BUNDLE(arguments)[k].role == role;
+        n += (int)BUNDLE(arguments)[k].role == role;
+    }
+    if (n > 1) {
+        snprintf(name, sizeof name, "%c%d.bin", role == CAPS(INPUT) ? 'x' : 'y', at);
+    } else {
+        snprintf(name, sizeof name, "%c.bin", role == CAPS(INPUT) ? 'x' : 'y');
+    }
+    return name;
+}
+
+/* Prints how far an output is from that in the folder; is it near enough? */
+static int compare(const struct app *a, size_t i_argument, const unsigned char *y)
+{
+    const char *dtype = BUNDLE(arguments)[i_argument].dtype;
+    const size_t n_bytes = BUNDLE(arguments)[i_argument].n_bytes, n = n_bytes / (strcmp(dtype, "f16") == 0 ? 2 : 4);
     struct bytes theirs = {NULL, 0}, logits = {NULL, 0};
     const double least = strcmp(dtype, "f16") == 0 ? 6.2e-5 : 1e-30; /* below it numbers have few digits */
-    double largest = 0, off = 0, off_log = 0, largest_logit = 0;
+    double largest = 1e-30, off = 0, off_log = 0, largest_logit = 0;
     size_t n_differ = 0, n_logs = 0;
     int has_logits;
-    if (!read_file(a, "y.bin", &theirs) || theirs.n != BUNDLE(y).n_bytes) {
-        fprintf(stderr, "y.bin: expected a file of %zu bytes\n", BUNDLE(y).n_bytes);
+    if (!read_file(a, file_of(i_argument), &theirs) || theirs.n != n_bytes) {
+        fprintf(stderr, "%s: expected a file of %zu bytes\n", file_of(i_argument), n_bytes);
         free(theirs.data);
         return 0;
     }
     has_logits = read_file(a, "logits.bin", &logits) && logits.n == 4 * n;
     for (size_t i = 0; i < n; i++) {
         const double v = element(dtype, y, i), w = element(dtype, theirs.data, i);
-        off = larger(off, fabs(v - w));
-        largest = larger(largest, fabs(w));
-        n_differ += v != w;
+        const int alike = v == w || (isnan(v) && isnan(w)); /* infinite ones, too */
+        off = alike ? off : larger(off, fabs(v - w));
+        largest = isfinite(w) ? larger(largest, fabs(w)) : largest;
+        n_differ += !alike;
         if (has_logits) {
             largest_logit = larger(largest_logit, fabs(element("f32", logits.data, i)));
         }
-        if (v > least && w > least) {
+        if (v > least && w > least && !alike) {
             off_log = larger(off_log, fabs(log(v) - log(w)));
-            n_logs++;
         }
+        n_logs += v > least && w > least;
     }
-    printf("%zu of %zu outputs differ; the worst by %.3g of the largest output", n_differ, n, off / largest);
+    printf("%s: %zu of %zu outputs differ; the worst by %.3g of the largest output", BUNDLE(arguments)[i_argument].name,
+           n_differ, n, off / largest);
     if (has_logits) {
         printf(", before softmax by %.3g of the largest sum (in %zu of them)", off_log / largest_logit, n_logs);
     }
@@ -248,13 +269,13 @@ static double sum_of_steps_ms(size_t *n_unknown)
     return sum;
 }
 
-static int time_runs(struct app *a, cl_mem x, cl_mem y)
+static int time_runs(struct app *a, const cl_mem *list)
 {
     double ms[MAX_RUNS] = {0}, sum;
     size_t n_unknown;
     for (int i = 0; i < a->n_runs; i++) {
         const double start = now_ms();
-        if (BUNDLE(run)(a->queue, x, y) != CAPS(OK) || clFinish(a->queue) != CL_SUCCESS) {
+        if (BUNDLE(run_list)(a->queue, list) != CAPS(OK) || clFinish(a->queue) != CL_SUCCESS) {
             return 0;
         }
         ms[i] = now_ms() - start;
@@ -272,43 +293,63 @@ static int time_runs(struct app *a, cl_mem x, cl_mem y)
 
 /* ---- the network ---- */
 
-static int run_network(struct app *a, cl_mem x, cl_mem y)
+static int compare_all(const struct app *a, const cl_mem *list)
 {
-    unsigned char *out = malloc(BUNDLE(y).n_bytes);
-    int ok = 0;
-    if (out != NULL && BUNDLE(run)(a->queue, x, y) == CAPS(OK) &&
-        clEnqueueReadBuffer(a->queue, y, CL_TRUE, 0, BUNDLE(y).n_bytes, out, 0, NULL, NULL) == CL_SUCCESS) {
-        ok = compare(a, out);
-        ok = (a->n_runs == 0 || time_runs(a, x, y)) && ok;
-    } else {
-        fprintf(stderr, "the network does not run: %s\n", BUNDLE(words)());
+    int ok = 1;
+    for (size_t i = 0; i < CAPS(N_ARGUMENTS); i++) {
+        const size_t n = BUNDLE(arguments)[i].n_bytes;
+        unsigned char *y = BUNDLE(arguments)[i].role == CAPS(OUTPUT) ? malloc(n) : NULL;
+        if (y != NULL) {
+            ok = clEnqueueReadBuffer(a->queue, list[i], CL_TRUE, 0, n, y, 0, NULL, NULL) == CL_SUCCESS &&
+                 compare(a, i, y) && ok;
+        }
+        free(y);
     }
-    free(out);
     return ok;
+}
+
+static int run_network(struct app *a, const cl_mem *list)
+{
+    if (BUNDLE(run_list)(a->queue, list) != CAPS(OK)) {
+        fprintf(stderr, "the network does not run: %s\n", BUNDLE(words)());
+        return 0;
+    }
+    return compare_all(a, list) & (a->n_runs == 0 || time_runs(a, list));
+}
+
+/* Memory for an argument: what the folder has of an input. */
+static cl_mem make_argument(const struct app *a, size_t i)
+{
+    const size_t n = BUNDLE(arguments)[i].n_bytes;
+    struct bytes x = {NULL, 0};
+    cl_int code = CL_SUCCESS;
+    cl_mem mem = NULL;
+    if (BUNDLE(arguments)[i].role == CAPS(OUTPUT)) {
+        return clCreateBuffer(a->context, CL_MEM_READ_WRITE, n, NULL, &code);
+    }
+    if (read_file(a, file_of(i), &x) && x.n == n) {
+        mem = clCreateBuffer(a->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, n, x.data, &code);
+    } else {
+        fprintf(stderr, "%s: expected a file of %zu bytes\n", file_of(i), n);
+    }
+    free(x.data);
+    return mem;
 }
 
 static int run(struct app *a)
 {
-    struct bytes image = {NULL, 0};
-    cl_mem x = NULL, y = NULL;
-    cl_int code = CL_SUCCESS;
+    cl_mem list[CAPS(N_ARGUMENTS)] = {NULL};
     int ok = give_weights(a);
-    if (ok && (!read_file(a, "x.bin", &image) || image.n != BUNDLE(x).n_bytes)) {
-        fprintf(stderr, "x.bin: expected a file of %zu bytes\n", BUNDLE(x).n_bytes);
-        ok = 0;
+    for (size_t i = 0; ok && i < CAPS(N_ARGUMENTS); i++) {
+        list[i] = make_argument(a, i);
+        ok = list[i] != NULL;
     }
-    if (ok) {
-        x = clCreateBuffer(a->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, image.n, image.data, &code);
-        y = clCreateBuffer(a->context, CL_MEM_READ_WRITE, BUNDLE(y).n_bytes, NULL, &code);
-        ok = x != NULL && y != NULL && run_network(a, x, y);
+    ok = ok && run_network(a, list);
+    for (size_t i = 0; i < CAPS(N_ARGUMENTS); i++) {
+        if (list[i] != NULL) {
+            clReleaseMemObject(list[i]);
+        }
     }
-    if (x != NULL) {
-        clReleaseMemObject(x);
-    }
-    if (y != NULL) {
-        clReleaseMemObject(y);
-    }
-    free(image.data);
     return ok;
 }
 

@@ -35,8 +35,8 @@ int NAME_set_weights(cl_command_queue queue, const char *layer, const char *name
                              : status;
 }
 
-int NAME_run(cl_command_queue queue, cl_mem x, cl_mem y)
+int NAME_run_list(cl_command_queue queue, const cl_mem *arguments)
 {
     const int status = bundle_net_open(queue);
-    return status == EXEC_OK ? (int)exec_net_cl_run(bundle_net, queue, x, y, &bundle.words) : status;
+    return status == EXEC_OK ? (int)exec_net_cl_run(bundle_net, queue, arguments, &bundle.words) : status;
 }

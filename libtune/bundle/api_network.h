@@ -20,13 +20,14 @@ struct NAME_network_weight {
 
 extern const struct NAME_step NAME_steps[CAPS_N_STEPS];
 extern const struct NAME_network_weight NAME_network_weights[CAPS_N_NETWORK_WEIGHTS];
-extern const struct NAME_tensor NAME_x, NAME_y; /* what NAME_run reads and writes */
+extern const struct NAME_tensor NAME_arguments[CAPS_N_ARGUMENTS]; /* of NAME_run: inputs, then outputs */
 
 /* Gives one tensor of weights, from host memory that may be reused at once. A layer is packed when its last one is
  * given; to change weights give all of the layer's again. CAPS_BAD_ARGUMENT with words: no such layer or tensor,
  * another size. The first call builds the network's kernels. */
 int NAME_set_weights(cl_command_queue queue, const char *layer, const char *name, const void *data, size_t n_bytes);
 
-/* Enqueues the whole network on an in-order queue and does not wait: x to y, device buffers of NAME_x.n_bytes and
- * NAME_y.n_bytes. CAPS_NOT_PACKED names a layer whose weights are missing. */
-int NAME_run(cl_command_queue queue, cl_mem x, cl_mem y);
+/* Enqueues the whole network on an in-order queue and does not wait. Arguments are device buffers of as many bytes as
+ * NAME_arguments says, in that order; outputs may be read in between. CAPS_NOT_PACKED names a layer whose weights are
+ * missing. NAME_run takes them one by one. */
+int NAME_run_list(cl_command_queue queue, const cl_mem *arguments);

@@ -579,10 +579,11 @@ static void values_lie_in_slots_or_are_the_callers(void **state)
         const struct lowered_tensor *t = &l->tensors[i];
         assert_string_equal(n->values[i].name, t->name);
         assert_int_equal(n->values[i].n_bytes, t->n_bytes);
-        assert_int_equal(n->values[i].slot, t->i_slot >= 0 ? t->i_slot : i == 0 ? EXEC_CALLERS_X : EXEC_CALLERS_Y);
+        assert_int_equal(n->values[i].slot, t->i_slot >= 0 ? t->i_slot : i == 0 ? EXEC_ARGUMENT(0) : EXEC_ARGUMENT(1));
         n_callers += t->i_slot < 0;
     }
     assert_int_equal(n_callers, 2);
+    assert_int_equal(n->n_arguments, 2);
 }
 
 /* 21 convolutions and one dense layer, a bias each. */
@@ -616,20 +617,28 @@ static void weights_are_told_with_shapes_and_bytes(void **state)
     }
 }
 
-static void the_networks_x_and_y_are_told(void **state)
+static void the_networks_arguments_are_told(void **state)
 {
-    static const int64_t x[] = {1, 3, 224, 224}, y[] = {1, 1000};
+    static const int64_t x_shape[] = {1, 3, 224, 224}, y_shape[] = {1, 1000};
+    const struct whole_tensor *x = &whole_arguments[0], *y = &whole_arguments[1];
+    struct buf text;
     (void)state;
-    assert_string_equal(whole_x.dtype, "f32");
-    assert_string_equal(whole_x.layout, "nchw");
-    assert_int_equal(whole_x.role, WHOLE_INPUT);
-    assert_int_equal(whole_x.n_dims, 4);
-    assert_memory_equal(whole_x.shape, x, sizeof x);
-    assert_int_equal(whole_x.n_bytes, 3 * 224 * 224 * 4);
-    assert_int_equal(whole_y.role, WHOLE_OUTPUT);
-    assert_int_equal(whole_y.n_dims, 2);
-    assert_memory_equal(whole_y.shape, y, sizeof y);
-    assert_int_equal(whole_y.n_bytes, 4000);
+    assert_int_equal(WHOLE_N_ARGUMENTS, 2);
+    assert_string_equal(x->name, "x");
+    assert_string_equal(x->dtype, "f32");
+    assert_string_equal(x->layout, "nchw");
+    assert_int_equal(x->role, WHOLE_INPUT);
+    assert_int_equal(x->n_dims, 4);
+    assert_memory_equal(x->shape, x_shape, sizeof x_shape);
+    assert_int_equal(x->n_bytes, 3 * 224 * 224 * 4);
+    assert_string_equal(y->name, "prob");
+    assert_int_equal(y->role, WHOLE_OUTPUT);
+    assert_int_equal(y->n_dims, 2);
+    assert_memory_equal(y->shape, y_shape, sizeof y_shape);
+    assert_int_equal(y->n_bytes, 4000);
+    read_printed("whole/whole.h", &text);
+    has(&text, "int whole_run(cl_command_queue queue, cl_mem in_x, cl_mem out_prob);\n");
+    buf_fini(&text);
 }
 
 /* The time of a step: of its record; scaled by operations from the record whose config it takes; else 1 GFLOPS and
@@ -728,7 +737,7 @@ int main(void)
         cmocka_unit_test(steps_are_those_of_the_network),
         cmocka_unit_test(values_lie_in_slots_or_are_the_callers),
         cmocka_unit_test(weights_are_told_with_shapes_and_bytes),
-        cmocka_unit_test(the_networks_x_and_y_are_told),
+        cmocka_unit_test(the_networks_arguments_are_told),
         cmocka_unit_test(the_network_tells_what_its_layouts_were_chosen_by),
     };
     return cmocka_run_group_tests(tests, make_sets, end_sets);

@@ -494,12 +494,12 @@ static const struct exec_plan scale_plan = {"scale", layer_modules, 1, scale_buf
 /* h = x * w1 + b1; g = h * w2 + b2; y = h - g. */
 static const struct exec_plan *const net_plans[] = {&scale_plan, &sum_plan};
 static const struct exec_value net_values[] = {
-    {"x", 4 * N, EXEC_CALLERS_X}, {"h", 4 * N, 1}, {"g", 4 * N, 0}, {"y", 4 * N, EXEC_CALLERS_Y}};
+    {"x", 4 * N, EXEC_ARGUMENT(0)}, {"h", 4 * N, 1}, {"g", 4 * N, 0}, {"y", 4 * N, EXEC_ARGUMENT(1)}};
 static const size_t net_slots[] = {4 * N, 4 * N};
 static const int first_values[] = {0, 1}, second_values[] = {1, 2}, third_values[] = {1, 2, 3};
 static const struct exec_step net_steps[] = {
     {"one", 0, first_values, 2, 0}, {"two", 0, second_values, 2, 0}, {"last", 1, third_values, 3, 0}};
-static const struct exec_network three_layers = {"three", net_plans, 2, net_values, 4, net_slots, 2, net_steps, 3};
+static const struct exec_network three_layers = {"three", net_plans, 2, net_values, 4, net_slots, 2, net_steps, 3, 2};
 
 static void set_weight(struct fixture *f, struct exec_net_cl *net, const char *layer, const char *name, int slope)
 {
@@ -513,7 +513,7 @@ static void set_weight(struct fixture *f, struct exec_net_cl *net, const char *l
 static void expect_network(struct fixture *f, struct exec_net_cl *net, int w1, int b1, int w2, int b2)
 {
     cl_int got[N];
-    assert_int_equal(exec_net_cl_run(net, f->queues[0], f->x, f->y[0], &f->words), EXEC_OK);
+    assert_int_equal(exec_net_cl_run(net, f->queues[0], (const cl_mem[]){f->x, f->y[0]}, &f->words), EXEC_OK);
     assert_int_equal(clEnqueueReadBuffer(f->queues[0], f->y[0], CL_TRUE, 0, sizeof got, got, 0, NULL, NULL),
                      CL_SUCCESS);
     for (int i = 0; i < N; i++) {
@@ -533,7 +533,7 @@ static void a_network_runs_its_layers_with_weights_of_their_own(void **state)
     set_weight(f, net, "two", "bias", 7);
     set_weight(f, net, "one", "w", 2);
     set_weight(f, net, "one", "bias", 5);
-    assert_int_equal(exec_net_cl_run(net, f->queues[0], f->x, f->y[0], &f->words), EXEC_NOT_PACKED);
+    assert_int_equal(exec_net_cl_run(net, f->queues[0], (const cl_mem[]){f->x, f->y[0]}, &f->words), EXEC_NOT_PACKED);
     assert_string_equal(f->words.text, "three: weights of layer two are missing");
     set_weight(f, net, "two", "w", 3);
     expect_network(f, net, 2, 5, 3, 7);
@@ -554,7 +554,7 @@ static void a_network_runs_its_layers_with_weights_of_their_own(void **state)
 static void weights_of_a_network_are_checked(void **state)
 {
     static const struct exec_step short_steps[] = {{"one", 0, third_values, 3, 0}};
-    static const struct exec_network wrong = {"wrong", net_plans, 2, net_values, 4, net_slots, 2, short_steps, 1};
+    static const struct exec_network wrong = {"wrong", net_plans, 2, net_values, 4, net_slots, 2, short_steps, 1, 2};
     static const int zeros[N] = {0};
     struct fixture *f = *state;
     cl_command_queue q = f->queues[0];
@@ -575,8 +575,10 @@ static void weights_of_a_network_are_checked(void **state)
     }
     assert_string_equal(f->words.text, "weight w of layer two: expected 256 bytes, not 257");
     assert_int_equal(exec_net_cl_set(net, q, "two", "w", NULL, 4 * N, &f->words), EXEC_BAD_ARGUMENT);
-    assert_int_equal(exec_net_cl_run(net, q, NULL, f->y[0], &f->words), EXEC_BAD_ARGUMENT);
-    assert_int_equal(exec_net_cl_run(net, q, f->x, NULL, &f->words), EXEC_BAD_ARGUMENT);
+    assert_int_equal(exec_net_cl_run(net, q, NULL, &f->words), EXEC_BAD_ARGUMENT);
+    assert_int_equal(exec_net_cl_run(net, q, (const cl_mem[]){NULL, f->y[0]}, &f->words), EXEC_BAD_ARGUMENT);
+    assert_int_equal(exec_net_cl_run(net, q, (const cl_mem[]){f->x, NULL}, &f->words), EXEC_BAD_ARGUMENT);
+    assert_string_equal(f->words.text, "argument 1 of three is NULL");
     exec_net_cl_close(net);
     exec_net_cl_close(NULL);
     exec_cl_op_close(ops[0]);

@@ -16,7 +16,11 @@ struct ref {
 
 static int64_t size(const struct graph_node *n)
 {
-    return n->key[GRAPH_C] * n->key[GRAPH_H] * n->key[GRAPH_W];
+    int64_t elems = 1;
+
+    for (int i = 0; i < n->shape.rank; i++)
+        elems *= n->shape.dim[i];
+    return elems;
 }
 
 static double rounded(enum dtype t, double v)
@@ -38,7 +42,7 @@ static double zero(const struct ref *f, const struct graph_node *node, int n, in
 /* How many a layer has. */
 static int n_zeros(const struct graph_node *n, bool is_last)
 {
-    return is_last ? 1 : n->residual >= 0 ? 4 : 2;
+    return is_last ? 1 : n->n_in > 1 ? 4 : 2;
 }
 
 /* v to a byte and back, as a distance from its zero point. */
@@ -54,8 +58,8 @@ static double saturated(const struct ref *f, double v, double from)
 static double window_sum(const struct ref *f, const struct graph_node *n, const double *w, int64_t c0, int64_t c1,
                          int64_t p, int64_t q)
 {
-    const struct graph_node *x = &f->g->nodes[n->x];
-    const double *in = f->of[n->x], nothing = is_bytes(f) ? zero(f, n, n_zeros(n, false), 0) : 0;
+    const struct graph_node *x = &f->g->nodes[n->in[0]];
+    const double *in = f->of[n->in[0]], nothing = is_bytes(f) ? zero(f, n, n_zeros(n, false), 0) : 0;
     double sum = 0;
 
     for (int64_t c = c0; c < c1; c++)
@@ -66,8 +70,8 @@ static double window_sum(const struct ref *f, const struct graph_node *n, const 
                 const int64_t b = q * n->key[GRAPH_STRIDE_W] + s * (n->op == GRAPH_POOL2D ? 1 : n->key[GRAPH_DIL_W]) -
                                   n->key[GRAPH_LEFT];
 
-                if (a >= 0 && b >= 0 && a < x->key[GRAPH_H] && b < x->key[GRAPH_W])
-                    sum += (in[(c * x->key[GRAPH_H] + a) * x->key[GRAPH_W] + b] - nothing) *
+                if (a >= 0 && b >= 0 && a < x->shape.dim[2] && b < x->shape.dim[3])
+                    sum += (in[(c * x->shape.dim[2] + a) * x->shape.dim[3] + b] - nothing) *
                            w[((c - c0) * n->key[GRAPH_R] + r) * n->key[GRAPH_S] + s];
             }
     return sum;
@@ -76,12 +80,12 @@ static double window_sum(const struct ref *f, const struct graph_node *n, const 
 /* The byte of a sum; with a shortcut joined with it. */
 static double quantised(const struct ref *f, const struct graph_node *n, int64_t k, double v, double residual)
 {
-    const double *scale = f->weights(n->name, "scale", n->key[GRAPH_C], f->arg), *scales;
+    const double *scale = f->weights(n->name, "scale", n->shape.dim[1], f->arg), *scales;
     const int zeros = n_zeros(n, false);
 
-    v = n->relu && n->residual < 0 && v < 0 ? 0 : v;
+    v = n->relu && n->n_in < 2 && v < 0 ? 0 : v;
     v = saturated(f, (double)rintf((float)v * (float)scale[k]), zero(f, n, zeros, 1));
-    if (n->residual < 0)
+    if (n->n_in < 2)
         return v + zero(f, n, zeros, 1);
     scales = f->weights(n->name, "sum_scale", 2, f->arg);
     v = v * scales[0] + (residual - zero(f, n, zeros, 2)) * scales[1];
@@ -94,27 +98,27 @@ static double finish(const struct ref *f, size_t i, int64_t k, int64_t at, doubl
     const struct graph_node *n = &f->g->nodes[i];
 
     if (!is_bytes(f)) {
-        v += n->residual >= 0 ? f->of[n->residual][at] : 0;
+        v += n->n_in > 1 ? f->of[n->in[1]][at] : 0;
         v = (n->relu || n->relu6) && v < 0 ? 0 : v;
         return rounded(f->t, n->relu6 && v > 6 ? 6 : v);
     }
     if (is_last)
         return v;
-    return quantised(f, n, k, v, n->residual >= 0 ? f->of[n->residual][at] : 0);
+    return quantised(f, n, k, v, n->n_in > 1 ? f->of[n->in[1]][at] : 0);
 }
 
 static void conv(const struct ref *f, size_t i)
 {
     const struct graph_node *n = &f->g->nodes[i];
-    const int64_t c = f->g->nodes[n->x].key[GRAPH_C], n_k = n->key[GRAPH_C];
+    const int64_t c = f->g->nodes[n->in[0]].shape.dim[1], n_k = n->shape.dim[1];
     const int64_t n_groups = n->op == GRAPH_DEPTHWISE ? c : n->key[GRAPH_GROUPS], one = c / n_groups;
     const int64_t taps = one * n->key[GRAPH_R] * n->key[GRAPH_S];
     const double *w = f->weights(n->name, "w", n_k * taps, f->arg), *bias = f->weights(n->name, "bias", n_k, f->arg);
     int64_t at = 0;
 
     for (int64_t k = 0; k < n_k; k++)
-        for (int64_t p = 0; p < n->key[GRAPH_H]; p++)
-            for (int64_t q = 0; q < n->key[GRAPH_W]; q++, at++) {
+        for (int64_t p = 0; p < n->shape.dim[2]; p++)
+            for (int64_t q = 0; q < n->shape.dim[3]; q++, at++) {
                 const int64_t c0 = k / (n_k / n_groups) * one;
 
                 f->of[i][at] = finish(f, i, k, at, window_sum(f, n, w + k * taps, c0, c0 + one, p, q) + bias[k], false);
@@ -124,7 +128,7 @@ static void conv(const struct ref *f, size_t i)
 static void dense(const struct ref *f, size_t i)
 {
     const struct graph_node *n = &f->g->nodes[i];
-    const int64_t n_in = size(&f->g->nodes[n->x]), n_k = n->key[GRAPH_C];
+    const int64_t n_in = size(&f->g->nodes[n->in[0]]), n_k = n->shape.dim[1];
     const double *w = f->weights(n->name, "w", n_k * n_in, f->arg), *bias = f->weights(n->name, "bias", n_k, f->arg);
     const bool is_last = i + 1 == f->g->n_nodes || f->g->nodes[i + 1].op == GRAPH_SOFTMAX;
 
@@ -132,7 +136,7 @@ static void dense(const struct ref *f, size_t i)
         double sum = bias[k];
 
         for (int64_t j = 0; j < n_in; j++)
-            sum += w[k * n_in + j] * (f->of[n->x][j] - zero(f, n, n_zeros(n, is_last), 0));
+            sum += w[k * n_in + j] * (f->of[n->in[0]][j] - zero(f, n, n_zeros(n, is_last), 0));
         f->of[i][k] = finish(f, i, k, k, sum, is_last);
     }
 }
@@ -142,7 +146,7 @@ static void add(const struct ref *f, size_t i)
     const struct graph_node *n = &f->g->nodes[i];
 
     for (int64_t k = 0; k < size(n); k++) {
-        const double v = f->of[n->x][k] + f->of[n->residual][k];
+        const double v = f->of[n->in[0]][k] + f->of[n->in[1]][k];
 
         f->of[i][k] = rounded(f->t, n->relu && v < 0 ? 0 : v);
     }
@@ -151,15 +155,15 @@ static void add(const struct ref *f, size_t i)
 static void concat(const struct ref *f, size_t i)
 {
     const struct graph_node *n = &f->g->nodes[i];
-    const int64_t n_x = size(&f->g->nodes[n->x]);
+    const int64_t n_x = size(&f->g->nodes[n->in[0]]);
 
     for (int64_t k = 0; k < size(n); k++)
-        f->of[i][k] = k < n_x ? f->of[n->x][k] : f->of[n->residual][k - n_x];
+        f->of[i][k] = k < n_x ? f->of[n->in[0]][k] : f->of[n->in[1]][k - n_x];
 }
 
 static double pooled(const struct ref *f, const struct graph_node *n, int64_t c, int64_t p, int64_t q)
 {
-    const struct graph_node *x = &f->g->nodes[n->x];
+    const struct graph_node *x = &f->g->nodes[n->in[0]];
     double largest = -INFINITY, sum = 0;
     int count = 0;
 
@@ -171,9 +175,9 @@ static double pooled(const struct ref *f, const struct graph_node *n, int64_t c,
                 q * n->key[GRAPH_STRIDE_W] + s * (n->op == GRAPH_POOL2D ? 1 : n->key[GRAPH_DIL_W]) - n->key[GRAPH_LEFT];
             double v;
 
-            if (a < 0 || b < 0 || a >= x->key[GRAPH_H] || b >= x->key[GRAPH_W])
+            if (a < 0 || b < 0 || a >= x->shape.dim[2] || b >= x->shape.dim[3])
                 continue;
-            v = f->of[n->x][(c * x->key[GRAPH_H] + a) * x->key[GRAPH_W] + b];
+            v = f->of[n->in[0]][(c * x->shape.dim[2] + a) * x->shape.dim[3] + b];
             largest = v > largest ? v : largest;
             sum += v;
             count++;
@@ -186,44 +190,62 @@ static void pool(const struct ref *f, size_t i)
     const struct graph_node *n = &f->g->nodes[i];
     int64_t at = 0;
 
-    for (int64_t c = 0; c < n->key[GRAPH_C]; c++)
-        for (int64_t p = 0; p < n->key[GRAPH_H]; p++)
-            for (int64_t q = 0; q < n->key[GRAPH_W]; q++)
+    for (int64_t c = 0; c < n->shape.dim[1]; c++)
+        for (int64_t p = 0; p < n->shape.dim[2]; p++)
+            for (int64_t q = 0; q < n->shape.dim[3]; q++)
                 f->of[i][at++] = pooled(f, n, c, p, q);
 }
 
-static void softmax(const struct ref *f, size_t i)
+static void softmax_row(const struct ref *f, size_t i, const double *x, int64_t n_x, double *y)
 {
     const struct graph_node *n = &f->g->nodes[i];
-    const double *x = f->of[n->x];
     const double scale = is_bytes(f) ? f->weights(n->name, "scale", 1, f->arg)[0] : 1;
     double largest = -INFINITY, sum = 0;
 
-    for (int64_t k = 0; k < n->key[GRAPH_C]; k++)
+    for (int64_t k = 0; k < n_x; k++)
         largest = x[k] * scale > largest ? x[k] * scale : largest;
-    for (int64_t k = 0; k < n->key[GRAPH_C]; k++)
-        sum += f->of[i][k] = exp(x[k] * scale - largest);
-    for (int64_t k = 0; k < n->key[GRAPH_C]; k++)
-        f->of[i][k] /= sum;
+    for (int64_t k = 0; k < n_x; k++)
+        sum += y[k] = exp(x[k] * scale - largest);
+    for (int64_t k = 0; k < n_x; k++)
+        y[k] = is_bytes(f) ? y[k] / sum : rounded(f->t, y[k] / sum);
 }
 
-void ref_network(const struct graph *g, enum dtype t, const double *x, ref_weights *weights, void *arg, double *y)
+/* Over all but the first dimension. */
+static void softmax(const struct ref *f, size_t i)
+{
+    const struct graph_node *n = &f->g->nodes[i];
+    const int64_t m = n->shape.dim[0], n_x = size(n) / m;
+
+    for (int64_t k = 0; k < m; k++)
+        softmax_row(f, i, f->of[n->in[0]] + k * n_x, n_x, f->of[i] + k * n_x);
+}
+
+static void reshape(const struct ref *f, size_t i)
+{
+    memcpy(f->of[i], f->of[f->g->nodes[i].in[0]], (size_t)size(&f->g->nodes[i]) * sizeof *f->of[i]);
+}
+
+void ref_network(const struct graph *g, enum dtype t, double *const *arguments, ref_weights *weights, void *arg)
 {
     static void (*const compute[N_GRAPH_OPS])(const struct ref *f, size_t i) = {
-        [GRAPH_CONV2D] = conv, [GRAPH_DEPTHWISE] = conv, [GRAPH_POOL2D] = pool,    [GRAPH_DENSE] = dense,
-        [GRAPH_ADD] = add,     [GRAPH_CONCAT] = concat,  [GRAPH_SOFTMAX] = softmax};
+        [GRAPH_CONV2D] = conv, [GRAPH_DEPTHWISE] = conv, [GRAPH_POOL2D] = pool,     [GRAPH_DENSE] = dense,
+        [GRAPH_ADD] = add,     [GRAPH_CONCAT] = concat,  [GRAPH_SOFTMAX] = softmax, [GRAPH_RESHAPE] = reshape};
     struct ref f = {.g = g, .t = t, .weights = weights, .arg = arg};
+    size_t n = 0;
 
     for (size_t i = 0; i < g->n_nodes; i++) {
-        f.of[i] = calloc((size_t)size(&g->nodes[i]), sizeof(double));
+        const size_t n_bytes = (size_t)size(&g->nodes[i]) * sizeof(double);
+
+        f.of[i] = calloc(1, n_bytes);
         if (!f.of[i])
             abort();
-        if (i == 0)
-            memcpy(f.of[0], x, (size_t)size(&g->nodes[0]) * sizeof *x);
+        if (g->nodes[i].op == GRAPH_INPUT)
+            memcpy(f.of[i], arguments[n++], n_bytes);
         else
             compute[g->nodes[i].op](&f, i);
     }
-    memcpy(y, f.of[g->n_nodes - 1], (size_t)size(&g->nodes[g->n_nodes - 1]) * sizeof *y);
+    for (size_t k = 0; k < g->n_outputs; k++)
+        memcpy(arguments[n + k], f.of[g->outputs[k]], (size_t)size(&g->nodes[g->outputs[k]]) * sizeof(double));
     for (size_t i = 0; i < g->n_nodes; i++)
         free(f.of[i]);
 }

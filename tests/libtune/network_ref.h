@@ -10,8 +10,8 @@
 /* The weights of a layer by name ("conv2", "w"), as doubles: lends n values. */
 typedef const double *ref_weights(const char *layer, const char *tensor, int64_t n, void *arg);
 
-/* x: [c][h][w] of the input; y: the last tensor, in double. Every other tensor is rounded to the dtype that it has in
- * memory. */
-void ref_network(const struct graph *g, enum dtype t, const double *x, ref_weights *weights, void *arg, double *y);
+/* arguments: values of each input in the order of the nodes, then room for each output, in double. Every other tensor
+ * is rounded to the dtype that it has in memory. Images are one at a time. */
+void ref_network(const struct graph *g, enum dtype t, double *const *arguments, ref_weights *weights, void *arg);
 
 #endif

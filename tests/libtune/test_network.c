@@ -56,7 +56,7 @@ struct whole {
     struct exec_plan *plans[MAX_PLANS];
     struct exec_value values[MAX_PLANS * 2];
     struct exec_step steps[MAX_PLANS];
-    int operands[MAX_PLANS][3];
+    int operands[MAX_PLANS][1 + GRAPH_MAX_INPUTS];
     size_t slots[MAX_PLANS];
     struct exec_network network;
     struct exec_cl_op *ops[MAX_PLANS];
@@ -127,7 +127,7 @@ static void make_step(struct whole *n, size_t i, struct rng *r)
     struct program p;
     struct blobs blobs;
     struct why why = {""};
-    int n_values = 0;
+    int n_values = 0, n_in = 0;
 
     blobs_init(&blobs, (size_t)1 << 26);
     if (workload_parse(s->workload, &w, &why) || choice_make(cl.choices, &w, &cl.desc, &c, &why) ||
@@ -137,10 +137,8 @@ static void make_step(struct whole *n, size_t i, struct rng *r)
         if (p.buffers[k].role == ROLE_WEIGHT)
             add_weight(n, s->name, &p.buffers[k], r);
         else if (p.buffers[k].role == ROLE_INPUT || p.buffers[k].role == ROLE_OUTPUT) {
-            const int operand = lowered_operand(p.buffers[k].id);
-
-            assert_true(operand >= -1);
-            n->operands[i][n_values++] = operand < 0 ? s->out : s->in[operand];
+            assert_true(p.buffers[k].role == ROLE_OUTPUT || n_in < s->n_in);
+            n->operands[i][n_values++] = p.buffers[k].role == ROLE_OUTPUT ? s->out : s->in[n_in++];
         }
     n->steps[i] = (struct exec_step){s->name, (int)i, n->operands[i], n_values, 0};
     program_fini(&p);
@@ -164,7 +162,7 @@ static void whole_init(struct whole *n, const char *text, enum dtype t, size_t w
 
         layout[i] = can & 1u << want ? (int)want : can & 1 ? 0 : 1;
     }
-    if (graph_lower(&n->g, t, 1, layout, &n->l, &why))
+    if (graph_lower(&n->g, t, layout, &n->l, &why))
         fail_msg("%s", why.text);
     assert_true(n->l.n_steps <= MAX_PLANS);
     for (size_t i = 0; i < n->l.n_steps; i++)
@@ -172,8 +170,7 @@ static void whole_init(struct whole *n, const char *text, enum dtype t, size_t w
     for (size_t i = 0; i < n->l.n_tensors; i++)
         n->values[i] = (struct exec_value){n->l.tensors[i].name, (size_t)n->l.tensors[i].n_bytes,
                                            n->l.tensors[i].i_slot >= 0 ? n->l.tensors[i].i_slot
-                                           : i                         ? EXEC_CALLERS_Y
-                                                                       : EXEC_CALLERS_X};
+                                                                       : EXEC_ARGUMENT(n->l.tensors[i].i_argument)};
     for (size_t i = 0; i < n->l.n_slots; i++)
         n->slots[i] = (size_t)n->l.slot_bytes[i];
     n->network = (struct exec_network){"small",
@@ -184,7 +181,8 @@ static void whole_init(struct whole *n, const char *text, enum dtype t, size_t w
                                        n->slots,
                                        (int)n->l.n_slots,
                                        n->steps,
-                                       (int)n->l.n_steps};
+                                       (int)n->l.n_steps,
+                                       (int)n->l.n_arguments};
 }
 
 static void whole_fini(struct whole *n)
@@ -197,11 +195,6 @@ static void whole_fini(struct whole *n)
     }
     lowered_fini(&n->l);
     graph_fini(&n->g);
-}
-
-static int64_t elems(const struct graph_node *n)
-{
-    return n->key[GRAPH_C] * n->key[GRAPH_H] * n->key[GRAPH_W];
 }
 
 /* An open network over the plans. */
@@ -241,57 +234,86 @@ static void set_all(struct whole *n, struct exec_net_cl *net)
     }
 }
 
-/* Runs twice, so that what a run leaves behind would show; y in double. */
-static void run(struct whole *n, const void *x, double *y)
+static size_t arg_bytes(const struct whole *n, size_t i)
 {
-    const struct lowered_tensor *first = &n->l.tensors[0], *last = &n->l.tensors[n->l.steps[n->l.n_steps - 1].out];
-    const size_t n_y = (size_t)elems(&n->g.nodes[n->g.n_nodes - 1]);
+    const struct lowered_argument *a = &n->l.arguments[i];
+
+    return (size_t)graph_elems(&n->g.nodes[a->i_node].shape) * dtype_bytes(a->dtype);
+}
+
+/* Runs twice, so that what a run leaves behind would show; raw: of each argument, outputs are written. */
+static void run(struct whole *n, void *const *raw)
+{
     struct exec_words words = {""};
     struct exec_cl *session = NULL;
     struct exec_net_cl *net = open_network(n, &session);
-    void *raw = malloc((size_t)last->n_bytes);
-    cl_mem in, out;
+    cl_mem list[GRAPH_MAX_OUTPUTS];
 
-    memset(raw, 255, (size_t)last->n_bytes);
-    in = clCreateBuffer(cl.context, CL_MEM_COPY_HOST_PTR, (size_t)first->n_bytes, (void *)x, NULL);
-    out = clCreateBuffer(cl.context, CL_MEM_COPY_HOST_PTR, (size_t)last->n_bytes, raw, NULL);
-    assert_int_equal(exec_net_cl_run(net, cl.queue, in, out, &words), EXEC_NOT_PACKED);
-    assert_non_null(strstr(words.text, "weights of layer"));
+    for (size_t i = 0; i < n->l.n_arguments; i++)
+        list[i] = clCreateBuffer(cl.context, CL_MEM_COPY_HOST_PTR, arg_bytes(n, i), raw[i], NULL);
+    if (n->n_weights)
+        assert_int_equal(exec_net_cl_run(net, cl.queue, list, &words), EXEC_NOT_PACKED);
+    assert_true(!n->n_weights || strstr(words.text, "weights of layer"));
     set_all(n, net);
     for (int k = 0; k < 2; k++)
-        if (exec_net_cl_run(net, cl.queue, in, out, &words))
+        if (exec_net_cl_run(net, cl.queue, list, &words))
             fail_msg("%s", words.text);
-    assert_int_equal(clEnqueueReadBuffer(cl.queue, out, CL_TRUE, 0, (size_t)last->n_bytes, raw, 0, NULL, NULL), 0);
-    for (size_t i = 0; i < n_y; i++)
-        y[i] = dtype_load(last->dtype, raw, i);
-    free(raw);
-    clReleaseMemObject(in);
-    clReleaseMemObject(out);
+    for (size_t i = 0; i < n->l.n_arguments; i++) {
+        if (n->l.arguments[i].is_output)
+            assert_int_equal(clEnqueueReadBuffer(cl.queue, list[i], CL_TRUE, 0, arg_bytes(n, i), raw[i], 0, NULL, NULL),
+                             0);
+        clReleaseMemObject(list[i]);
+    }
     close_network(n, net, session);
 }
 
-/* The worst difference of a network's output from its definition, over the largest output. */
+/* Random values of an input, as stored and as doubles; of an output bytes that no kernel leaves. */
+static void *argument(const struct whole *n, size_t i, struct rng *r, double *x)
+{
+    const size_t n_bytes = arg_bytes(n, i), size = dtype_bytes(n->l.arguments[i].dtype);
+    void *raw = malloc(n_bytes);
+
+    memset(raw, 255, n_bytes);
+    for (size_t k = 0; !n->l.arguments[i].is_output && k < n_bytes / size; k++) {
+        dtype_store(n->t, raw, k,
+                    n->t == DTYPE_I8   ? (double)rng_below(r, 201) - 100
+                    : n->t == DTYPE_U8 ? (double)rng_below(r, 256)
+                                       : (double)rng_below(r, 33) / 16 - 1);
+        x[k] = dtype_load(n->t, raw, k);
+    }
+    return raw;
+}
+
+/* The worst difference of a network's outputs from its definition, over the largest output. */
 static double worst(const char *text, enum dtype t, size_t way)
 {
+    enum { MOST = 16, ROOM = 2048 };
+    static double values[MOST][ROOM];
+    double *list[MOST], largest = 0, off = 0;
+    void *raw[MOST];
     struct whole n;
-    double x[2048], y[64], ref[64], largest = 0, off = 0;
-    unsigned char raw[sizeof x];
     struct rng r;
 
     whole_init(&n, text, t, way);
     rng_init(&r, 3);
-    for (int64_t i = 0; i < elems(&n.g.nodes[0]); i++) {
-        dtype_store(t, raw, (size_t)i,
-                    t == DTYPE_I8   ? (double)rng_below(&r, 201) - 100
-                    : t == DTYPE_U8 ? (double)rng_below(&r, 256)
-                                    : (double)rng_below(&r, 33) / 16 - 1);
-        x[i] = dtype_load(t, raw, (size_t)i);
+    assert_true(n.l.n_arguments <= MOST);
+    for (size_t i = 0; i < n.l.n_arguments; i++) {
+        assert_true(arg_bytes(&n, i) / dtype_bytes(n.l.arguments[i].dtype) <= ROOM);
+        list[i] = values[i];
+        raw[i] = argument(&n, i, &r, list[i]);
     }
-    run(&n, raw, y);
-    ref_network(&n.g, t, x, weights_of, &n, ref);
-    for (int64_t i = 0; i < elems(&n.g.nodes[n.g.n_nodes - 1]); i++) {
-        largest = fmax(largest, fabs(ref[i]));
-        off = fabs(y[i] - ref[i]) > off || isnan(y[i]) ? fabs(y[i] - ref[i]) : off;
+    run(&n, raw);
+    ref_network(&n.g, t, list, weights_of, &n);
+    for (size_t i = 0; i < n.l.n_arguments; i++) {
+        const struct lowered_argument *a = &n.l.arguments[i];
+
+        for (size_t k = 0; a->is_output && k < arg_bytes(&n, i) / dtype_bytes(a->dtype); k++) {
+            const double y = dtype_load(a->dtype, raw[i], k), d = fabs(y - list[i][k]);
+
+            largest = fmax(largest, fabs(list[i][k]));
+            off = d > off || isnan(y) ? d : off;
+        }
+        free(raw[i]);
     }
     whole_fini(&n);
     return off / largest;
@@ -348,6 +370,34 @@ static void networks_of_other_tools_give_what_they_mean(void **state)
     check(foreign_text, DTYPE_F16, (const size_t[]){3}, 1, 1e-2);
 }
 
+/* Several inputs and outputs, of several ranks: outputs that are read, an input, one of two shapes, a layer in blocks;
+ * softmax that is read. */
+static const char several_text[] = "x = input c=16 h=6 w=5\n"
+                                   "z = input shape=3,4,2\n"
+                                   "x2 = input n=1 c=16 h=6 w=5\n"
+                                   "a = add x + x2 relu\n"
+                                   "c = conv2d a + x2 k=16 r=3 s=3 pad=1\n"
+                                   "f = reshape c shape=1,480\n"
+                                   "d = dense f n=24\n"
+                                   "r = reshape d shape=3,4,2\n"
+                                   "e = add r + z\n"
+                                   "s = softmax e\n"
+                                   "t = add s + e\n"
+                                   "g = reshape x2 shape=32,15\n"
+                                   "k = reshape a shape=1,2,8,30\n"
+                                   "p = reshape k shape=2,240\n"
+                                   "output c\noutput x\noutput t e\noutput g\noutput p\n";
+
+static void networks_of_several_inputs_and_outputs_give_what_they_mean(void **state)
+{
+    static const char copied[] = "x = input shape=3,5\ny = reshape x shape=15\noutput x y\n";
+
+    (void)state;
+    check(several_text, DTYPE_F32, (const size_t[]){0, 5}, 2, 2e-6);
+    check(several_text, DTYPE_F16, (const size_t[]){3}, 1, 1e-2);
+    check(copied, DTYPE_F32, (const size_t[]){0}, 1, 0);
+}
+
 static void queues_that_do_not_fit_are_refused(const struct exec_cl *session)
 {
     struct exec_words words = {""};
@@ -391,7 +441,7 @@ static void wrong_weights_are_refused_in_words(void **state)
     assert_int_equal(exec_net_cl_set(net, NULL, "dw", "bias", zeros, 64, &words), EXEC_BAD_ARGUMENT);
     queues_that_do_not_fit_are_refused(session);
     set_all(&n, net);
-    assert_int_equal(exec_net_cl_run(net, cl.queue, NULL, NULL, &words), EXEC_BAD_ARGUMENT);
+    assert_int_equal(exec_net_cl_run(net, cl.queue, NULL, &words), EXEC_BAD_ARGUMENT);
     close_network(&n, net, session);
     whole_fini(&n);
 }
@@ -426,6 +476,7 @@ int main(void)
         cmocka_unit_test(networks_with_shortcuts_give_what_they_mean),
         cmocka_unit_test(networks_that_are_flattened_give_what_they_mean),
         cmocka_unit_test(networks_of_other_tools_give_what_they_mean),
+        cmocka_unit_test(networks_of_several_inputs_and_outputs_give_what_they_mean),
         cmocka_unit_test(wrong_weights_are_refused_in_words),
     };
     int failed;

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT */
+#include "kernels/graph_ops.h"
+
+#include "core/buf.h"
+#include "core/err.h"
+#include "kernels/epilogue.h"
+#include "kernels/images.h"
+#include "kernels/workload.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#define STEPS (GRAPH_KEY(STRIDE_H) | GRAPH_KEY(TOP))
+#define RELUS (GRAPH_WORD_RELU | GRAPH_WORD_RELU6)
+
+/* ---- shapes ---- */
+
+int64_t graph_elems(const struct graph_shape *s)
+{
+    int64_t n = 1;
+
+    for (int i = 0; i < s->rank; i++) {
+        if (s->dim[i] < 1 || n > GRAPH_MAX_ELEMS / s->dim[i])
+            return -1;
+        n *= s->dim[i];
+    }
+    return n;
+}
+
+bool graph_same_shape(const struct graph_shape *a, const struct graph_shape *b)
+{
+    return a->rank == b->rank && memcmp(a->dim, b->dim, (size_t)a->rank * sizeof a->dim[0]) == 0;
+}
+
+void graph_shape_words(const struct graph_shape *s, char *out, size_t n)
+{
+    size_t at = 0;
+
+    snprintf(out, n, "one number");
+    for (int i = 0; i < s->rank && at < n; i++)
+        at += (size_t)snprintf(out + at, n - at, "%s%lld", i ? " x " : "", (long long)s->dim[i]);
+}
+
+int64_t graph_stretch(const struct graph_shape *s, int from, int to)
+{
+    int64_t n = 1;
+
+    for (int i = from; i < to; i++)
+        n *= s->dim[i];
+    return n;
+}
+
+bool graph_broadcast(const struct graph_shape *a, const struct graph_shape *b, struct graph_shape *out)
+{
+    const struct graph_shape *longer = a->rank >= b->rank ? a : b, *shorter = longer == a ? b : a;
+    struct graph_shape to = *longer;
+
+    for (int i = 0, at = longer->rank - shorter->rank; i < shorter->rank; i++, at++) {
+        if (to.dim[at] != shorter->dim[i] && to.dim[at] != 1 && shorter->dim[i] != 1)
+            return false;
+        to.dim[at] = to.dim[at] == 1 ? shorter->dim[i] : to.dim[at];
+    }
+    *out = to;
+    return true;
+}
+
+static enum err check_images(const struct graph_node *n, const struct graph_shape *x, struct why *why)
+{
+    char words[128];
+
+    graph_shape_words(x, words, sizeof words);
+    return x->rank == 4
+               ? ERR_OK
+               : why_set(why, ERR_INPUT, "%s reads images, of 4 dimensions, not %s", graph_op_name(n->op), words);
+}
+
+static enum err check_addend(const struct graph_node *n, const struct graph_shape *addend, struct why *why)
+{
+    char a[128], y[128];
+
+    graph_shape_words(addend, a, sizeof a);
+    graph_shape_words(&n->shape, y, sizeof y);
+    return graph_same_shape(addend, &n->shape) ? ERR_OK
+                                               : why_set(why, ERR_INPUT, "a tensor of %s cannot be added to %s", a, y);
+}
+
+static enum err given_shape(struct graph_node *n, const struct graph_shape *const in[], struct why *why)
+{
+    (void)n;
+    (void)in;
+    (void)why;
+    return ERR_OK;
+}
+
+static enum err shape_of_first(struct graph_node *n, const struct graph_shape *const in[], struct why *why)
+{
+    n->shape = *in[0];
+    return n->n_in > 1 ? check_addend(n, in[1], why) : ERR_OK;
+}
+
+static int64_t extent(int64_t size, int64_t pads, int64_t window, int64_t dilation, int64_t stride)
+{
+    const int64_t room = size + pads - (window - 1) * dilation - 1;
+
+    return room < 0 || stride < 1 || window < 1 || dilation < 1 ? 0 : room / stride + 1;
+}
+
+static enum err window_shape(struct graph_node *n, const struct graph_shape *const in[], struct why *why)
+{
+    const int64_t *key = n->key, *x = in[0]->dim;
+    const enum err e = check_images(n, in[0], why);
+
+    if (e)
+        return e;
+    n->shape = *in[0];
+    if (n->op == GRAPH_CONV2D)
+        n->shape.dim[1] = key[GRAPH_K];
+    n->shape.dim[2] =
+        extent(x[2], key[GRAPH_TOP] + key[GRAPH_BOTTOM], key[GRAPH_R], key[GRAPH_DIL_H], key[GRAPH_STRIDE_H]);
+    n->shape.dim[3] =
+        extent(x[3], key[GRAPH_LEFT] + key[GRAPH_RIGHT], key[GRAPH_S], key[GRAPH_DIL_W], key[GRAPH_STRIDE_W]);
+    if (n->shape.dim[2] < 1 || n->shape.dim[3] < 1)
+        return why_set(why, ERR_INPUT, "a window of %lld x %lld and stride %lld,%lld does not fit %lld x %lld",
+                       (long long)key[GRAPH_R], (long long)key[GRAPH_S], (long long)key[GRAPH_STRIDE_H],
+                       (long long)key[GRAPH_STRIDE_W], (long long)x[2], (long long)x[3]);
+    if (key[GRAPH_GROUPS] < 1 || x[1] % key[GRAPH_GROUPS] || n->shape.dim[1] % key[GRAPH_GROUPS])
+        return why_set(why, ERR_INPUT, "groups=%lld do not divide %lld and %lld channels", (long long)key[GRAPH_GROUPS],
+                       (long long)x[1], (long long)n->shape.dim[1]);
+    return n->n_in > 1 ? check_addend(n, in[1], why) : ERR_OK;
+}
+
+static enum err dense_shape(struct graph_node *n, const struct graph_shape *const in[], struct why *why)
+{
+    if (in[0]->rank < 2)
+        return why_set(why, ERR_INPUT, "dense reads rows, of 2 dimensions or more");
+    n->shape = (struct graph_shape){2, {in[0]->dim[0], n->key[GRAPH_K]}};
+    return ERR_OK;
+}
+
+static enum err concat_shape(struct graph_node *n, const struct graph_shape *const in[], struct why *why)
+{
+    struct graph_shape b = *in[1];
+
+    n->shape = *in[0];
+    if (n->shape.rank < 2 || b.rank != n->shape.rank)
+        return why_set(why, ERR_INPUT, "concat joins two tensors of as many dimensions, 2 or more");
+    b.dim[1] = n->shape.dim[1];
+    if (check_addend(n, &b, why))
+        return ERR_INPUT;
+    n->shape.dim[1] += in[1]->dim[1];
+    return ERR_OK;
+}
+
+static enum err softmax_shape(struct graph_node *n, const struct graph_shape *const in[], struct why *why)
+{
+    n->shape = *in[0];
+    return in[0]->rank > 1 ? ERR_OK : why_set(why, ERR_INPUT, "softmax reads rows, of 2 dimensions or more");
+}
+
+static enum err reshape_shape(struct graph_node *n, const struct graph_shape *const in[], struct why *why)
+{
+    char x[128], y[128];
+
+    graph_shape_words(in[0], x, sizeof x);
+    graph_shape_words(&n->shape, y, sizeof y);
+    return graph_elems(in[0]) == graph_elems(&n->shape)
+               ? ERR_OK
+               : why_set(why, ERR_INPUT, "%s cannot be reshaped to %s: expected as many elements", x, y);
+}
+
+enum err graph_infer(struct graph_node *n, const struct graph_shape *const in[], struct why *why)
+{
+    const enum err e = graph_rules[n->op].shape(n, in, why);
+    char words[128];
+
+    if (e)
+        return e;
+    graph_shape_words(&n->shape, words, sizeof words);
+    return n->shape.rank > 0 && n->shape.rank <= GRAPH_MAX_RANK && graph_elems(&n->shape) > 0
+               ? ERR_OK
+               : why_set(why, ERR_INPUT, "a tensor of %s: expected 1 to %lld elements", words,
+                         (long long)GRAPH_MAX_ELEMS);
+}
+
+/* ---- sizes of workloads ---- */
+
+static const struct graph_shape *read_by(const struct graph *g, size_t i)
+{
+    assert(i < g->n_nodes && g->nodes[i].n_in > 0 && g->nodes[i].in[0] < (int)i);
+    return &g->nodes[g->nodes[i].in[0]].shape;
+}
+
+bool graph_gives_sums(const struct graph *g, size_t i)
+{
+    bool read = false;
+
+    if (g->nodes[i].op != GRAPH_DENSE)
+        return false;
+    for (size_t k = i + 1; k < g->n_nodes; k++) {
+        if (graph_reads(g, k, i) && g->nodes[k].op == GRAPH_SOFTMAX)
+            return true;
+        read = read || graph_reads(g, k, i);
+    }
+    return !read;
+}
+
+static const char *epilogue_of_node(const struct graph *g, size_t i, enum dtype t)
+{
+    const struct graph_node *n = &g->nodes[i];
+    const unsigned add = dtype_is_bytes(t) ? EPILOGUE_JOIN : EPILOGUE_ADD;
+
+    return epilogue_word(EPILOGUE_BIAS | (n->n_in > 1 ? add : 0) | (n->relu ? EPILOGUE_RELU : 0) |
+                         (n->relu6 ? EPILOGUE_RELU6 /* refused of bytes with the workload */
+                          : dtype_is_bytes(t) && !graph_gives_sums(g, i) ? EPILOGUE_REQUANT
+                                                                         : 0));
+}
+
+/* "n=1 c=64 h=56 w=56" of a tensor; of one that is no images all behind its second dimension are rows. */
+static void put_image(struct buf *b, const struct graph_shape *s)
+{
+    const bool images = s->rank == 4;
+
+    buf_printf(b, " n=%lld c=%lld h=%lld w=%lld", (long long)s->dim[0], (long long)(s->rank > 1 ? s->dim[1] : 1),
+               (long long)(images        ? s->dim[2]
+                           : s->rank > 2 ? graph_stretch(s, 2, s->rank)
+                                         : 1),
+               (long long)(images ? s->dim[3] : 1));
+}
+
+static void put_window(struct buf *b, const struct graph_node *n)
+{
+    buf_printf(b, " r=%lld s=%lld stride=%lld,%lld pad=%lld,%lld,%lld,%lld", (long long)n->key[GRAPH_R],
+               (long long)n->key[GRAPH_S], (long long)n->key[GRAPH_STRIDE_H], (long long)n->key[GRAPH_STRIDE_W],
+               (long long)n->key[GRAPH_TOP], (long long)n->key[GRAPH_LEFT], (long long)n->key[GRAPH_BOTTOM],
+               (long long)n->key[GRAPH_RIGHT]);
+}
+
+static void conv_sizes(const struct graph *g, size_t i, enum dtype t, int layout, struct buf *out)
+{
+    const struct graph_node *n = &g->nodes[i];
+
+    put_image(out, read_by(g, i));
+    if (n->op == GRAPH_CONV2D)
+        buf_printf(out, " k=%lld", (long long)n->key[GRAPH_K]);
+    put_window(out, n);
+    buf_printf(out, " dilation=%lld,%lld", (long long)n->key[GRAPH_DIL_H], (long long)n->key[GRAPH_DIL_W]);
+    if (n->key[GRAPH_GROUPS] > 1)
+        buf_printf(out, " groups=%lld", (long long)n->key[GRAPH_GROUPS]);
+    buf_printf(out, " layout=%s epilogue=%s", images_layouts[layout], epilogue_of_node(g, i, t));
+}
+
+static void pool_sizes(const struct graph *g, size_t i, enum dtype t, int layout, struct buf *out)
+{
+    (void)t;
+    put_image(out, read_by(g, i));
+    put_window(out, &g->nodes[i]);
+    buf_printf(out, " kind=%s layout=%s", g->nodes[i].avg ? "avg" : "max", images_layouts[layout]);
+}
+
+static void dense_sizes(const struct graph *g, size_t i, enum dtype t, int layout, struct buf *out)
+{
+    const struct graph_shape *x = read_by(g, i);
+
+    (void)layout;
+    buf_printf(out, " m=%lld n=%lld k=%lld epilogue=%s", (long long)x->dim[0], (long long)g->nodes[i].key[GRAPH_K],
+               (long long)graph_stretch(x, 1, x->rank), epilogue_of_node(g, i, t));
+}
+
+static void add_sizes(const struct graph *g, size_t i, enum dtype t, int layout, struct buf *out)
+{
+    (void)t;
+    put_image(out, &g->nodes[i].shape);
+    buf_printf(out, " layout=%s relu=%d", images_layouts[layout], g->nodes[i].relu ? 1 : 0);
+}
+
+static void concat_sizes(const struct graph *g, size_t i, enum dtype t, int layout, struct buf *out)
+{
+    (void)t;
+    put_image(out, read_by(g, i));
+    buf_printf(out, " c2=%lld layout=%s", (long long)g->nodes[g->nodes[i].in[1]].shape.dim[1], images_layouts[layout]);
+}
+
+static void softmax_sizes(const struct graph *g, size_t i, enum dtype t, int layout, struct buf *out)
+{
+    const struct graph_shape *s = &g->nodes[i].shape;
+
+    (void)t;
+    (void)layout;
+    buf_printf(out, " m=%lld n=%lld", (long long)s->dim[0], (long long)graph_stretch(s, 1, s->rank));
+}
+
+const struct graph_rule graph_rules[N_GRAPH_OPS] = {
+    [GRAPH_INPUT] = {.name = "input", .shape = given_shape},
+    [GRAPH_CONV2D] = {.name = "conv2d",
+                      .least_in = 1,
+                      .most_in = 2,
+                      .needs = GRAPH_KEY(K) | GRAPH_KEY(R) | GRAPH_KEY(S),
+                      .takes = STEPS | GRAPH_KEY(DIL_H) | GRAPH_KEY(GROUPS),
+                      .words = RELUS,
+                      .blocks = true,
+                      .shape = window_shape,
+                      .sizes = conv_sizes},
+    [GRAPH_DEPTHWISE] = {.name = "depthwise_conv2d",
+                         .least_in = 1,
+                         .most_in = 1,
+                         .needs = GRAPH_KEY(R) | GRAPH_KEY(S),
+                         .takes = STEPS | GRAPH_KEY(DIL_H),
+                         .words = RELUS,
+                         .blocks = true,
+                         .shape = window_shape,
+                         .sizes = conv_sizes},
+    [GRAPH_POOL2D] = {.name = "pool2d",
+                      .least_in = 1,
+                      .most_in = 1,
+                      .takes = GRAPH_KEY(R) | GRAPH_KEY(S) | STEPS,
+                      .words = GRAPH_WORD_MAX | GRAPH_WORD_AVG | GRAPH_WORD_GLOBAL,
+                      .blocks = true,
+                      .shape = window_shape,
+                      .sizes = pool_sizes},
+    [GRAPH_DENSE] = {.name = "dense",
+                     .least_in = 1,
+                     .most_in = 1,
+                     .needs = GRAPH_KEY(K),
+                     .words = RELUS,
+                     .shape = dense_shape,
+                     .sizes = dense_sizes},
+    [GRAPH_ADD] = {.name = "add",
+                   .least_in = 2,
+                   .most_in = 2,
+                   .words = GRAPH_WORD_RELU,
+                   .blocks = true,
+                   .shape = shape_of_first,
+                   .sizes = add_sizes},
+    [GRAPH_CONCAT] =
+        {.name = "concat", .least_in = 2, .most_in = 2, .blocks = true, .shape = concat_shape, .sizes = concat_sizes},
+    [GRAPH_SOFTMAX] = {.name = "softmax", .least_in = 1, .most_in = 1, .shape = softmax_shape, .sizes = softmax_sizes},
+    [GRAPH_RESHAPE] = {.name = "reshape", .least_in = 1, .most_in = 1, .shape = reshape_shape},
+};

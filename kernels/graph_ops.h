@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* graph_ops.h - what the text of a graph and its lowering know of each operator. */
+#ifndef TUNE_KERNELS_GRAPH_OPS_H
+#define TUNE_KERNELS_GRAPH_OPS_H
+
+#include "core/buf.h"
+#include "core/err.h"
+#include "kernels/graph.h"
+#include "runtime/dtype.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A bit for each key; a key of several numbers has that of the first. */
+#define GRAPH_KEY(k) (1u << GRAPH_##k)
+enum { GRAPH_WORD_RELU = 1, GRAPH_WORD_MAX = 2, GRAPH_WORD_AVG = 4, GRAPH_WORD_GLOBAL = 8, GRAPH_WORD_RELU6 = 16 };
+
+struct graph_rule {
+    const char *name;
+    int least_in, most_in;        /* tensors that it reads */
+    unsigned needs, takes, words; /* of its line: keys that must and may be there, GRAPH_WORD_ */
+    bool own_words;               /* other words of the line go into its workload */
+    bool blocks;                  /* it can be computed in layouts with blocks of channels */
+    /* Computes n->shape. Inputs are as many as may be, of at most GRAPH_MAX_ELEMS elements; ERR_INPUT in words. */
+    enum err (*shape)(struct graph_node *n, const struct graph_shape *const in[], struct why *why);
+    /* Appends " key=value ..." of its workload, own words left out; NULL: it has no kernel. */
+    void (*sizes)(const struct graph *g, size_t i, enum dtype t, int layout, struct buf *out);
+};
+extern const struct graph_rule graph_rules[N_GRAPH_OPS];
+
+/* In int8: a dense layer gives its sums to softmax, which alone reads it then, and to the caller where nobody does. */
+bool graph_gives_sums(const struct graph *g, size_t i);
+
+#endif

@@ -36,6 +36,7 @@ enum graph_op {
     GRAPH_ADD,
     GRAPH_CONCAT, /* axis 1 of the first, then of the second */
     GRAPH_SOFTMAX,
+    GRAPH_ELTWISE,
     GRAPH_RESHAPE, /* the same elements in another shape: no kernel */
     N_GRAPH_OPS
 };

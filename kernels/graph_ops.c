@@ -335,5 +335,12 @@ const struct graph_rule graph_rules[N_GRAPH_OPS] = {
     [GRAPH_CONCAT] =
         {.name = "concat", .least_in = 2, .most_in = 2, .blocks = true, .shape = concat_shape, .sizes = concat_sizes},
     [GRAPH_SOFTMAX] = {.name = "softmax", .least_in = 1, .most_in = 1, .shape = softmax_shape, .sizes = softmax_sizes},
+    [GRAPH_ELTWISE] = {.name = "eltwise",
+                       .least_in = 1,
+                       .most_in = 4,
+                       .own_words = true,
+                       .blocks = true,
+                       .shape = graph_eltwise_shape,
+                       .sizes = graph_eltwise_sizes},
     [GRAPH_RESHAPE] = {.name = "reshape", .least_in = 1, .most_in = 1, .shape = reshape_shape},
 };

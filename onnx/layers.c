@@ -241,13 +241,18 @@ enum onnx_role onnx_gemm(struct onnx_import *m, const Onnx__NodeProto *node)
 
 /* ---- a number for each channel ---- */
 
+/* Can a number for each channel go into the weights of the layer that gives x? */
+static bool folds_scale(const struct onnx_import *m, const struct onnx_value *x, int axis)
+{
+    return is_open(m, x) && has_weights(layer_of(m, x)) && layer_of(m, x)->node.n_in == 1 && is_channels(m, x, axis);
+}
+
 /* y = x * factor + term, a number for each channel, at `axis`, each: into the weights of the layer that gives x, or a
  * layer of its own. */
 static enum onnx_role scale_channels(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
                                      int axis, const double *factor, const double *term)
 {
-    const bool folds =
-        is_open(m, x) && has_weights(layer_of(m, x)) && layer_of(m, x)->node.n_in == 1 && is_channels(m, x, axis);
+    const bool folds = folds_scale(m, x, axis);
     const int i = folds ? x->i_layer : onnx_new_scale(m, node, as_images(m, x, axis));
     struct onnx_layer *l = i < 0 ? NULL : &m->layers[i];
 
@@ -321,6 +326,8 @@ static enum onnx_role with_constant(struct onnx_import *m, const Onnx__NodeProto
     const int64_t c = axis < 0 ? 0 : x->shape.dim[axis];
     double *factor;
 
+    if (n == 1 && (axis < 0 || (op == 'D' && constant_first) || !folds_scale(m, x, axis)))
+        return onnx_eltwise(m, node);
     if (axis < 0 || n < 1)
         return onnx_refuse(m, "with a constant that is neither one number nor one for each channel");
     if (op == 'D' && constant_first)
@@ -368,16 +375,12 @@ static enum onnx_role add_two(struct onnx_import *m, const Onnx__NodeProto *node
     enum onnx_role role = ONNX_FOLDED;
     int i = later->i_layer, other = earlier->i_layer;
 
-    if (!graph_same_shape(&a->shape, &b->shape))
-        return onnx_refuse(m, "of two activations of other shapes");
-    if (other != i && alike && !takes_shortcut(m, later) && takes_shortcut(m, earlier)) {
+    if (!graph_same_shape(&a->shape, &b->shape) || other == i || !alike ||
+        (!takes_shortcut(m, later) && !takes_shortcut(m, earlier)))
+        return onnx_eltwise(m, node);
+    if (!takes_shortcut(m, later)) {
         other = i;
         i = moved_last(m, node, earlier->i_layer);
-    } else if (other == i || !alike || !takes_shortcut(m, later)) {
-        role = ONNX_PLAIN;
-        other = alike ? other : onnx_layer_as(m, earlier, &a->shape);
-        i = alike ? i : onnx_layer_as(m, later, &a->shape);
-        i = i < 0 || other < 0 ? -1 : onnx_new_layer(m, node, GRAPH_ADD, i);
     }
     if (i < 0)
         return role;
@@ -395,9 +398,8 @@ enum onnx_role onnx_layer_binary(struct onnx_import *m, const Onnx__NodeProto *n
         return with_constant(m, node, a, b, false);
     if (a->kind == ONNX_CONSTANT)
         return with_constant(m, node, b, a, true);
-    if (strcmp(node->op_type, "Add") != 0 && strcmp(node->op_type, "Sum") != 0)
-        return onnx_refuse(m, "of two activations");
-    return add_two(m, node, a, b);
+    return strcmp(node->op_type, "Add") == 0 || strcmp(node->op_type, "Sum") == 0 ? add_two(m, node, a, b)
+                                                                                  : onnx_eltwise(m, node);
 }
 
 /* Two at a time: the first with the second, that with the third. */
@@ -442,37 +444,38 @@ static bool read_bound(const struct onnx_import *m, const Onnx__NodeProto *node,
     return !v || (v->kind == ONNX_CONSTANT && onnx_shape_elems(&v->shape) == 1);
 }
 
+/* A layer of its own between two bounds, either of which may be none. */
+static enum onnx_role within(struct onnx_import *m, const Onnx__NodeProto *node, double lowest, double highest)
+{
+    if (highest >= 3.4e38)
+        return lowest < 0 || lowest > 0 ? onnx_eltwise_of(m, node, "max(a,b)", &lowest, 1)
+                                        : onnx_eltwise_of(m, node, "relu(a)", NULL, 0);
+    return lowest <= -3.4e38 ? onnx_eltwise_of(m, node, "min(a,b)", &highest, 1)
+                             : onnx_eltwise_of(m, node, "clip(a,b,c)", (const double[]){lowest, highest}, 2);
+}
+
 enum onnx_role onnx_activation(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const struct onnx_value *x = onnx_in(m, node, 0);
     const bool is_clip = strcmp(node->op_type, "Clip") == 0;
     double lowest = 0, highest = INFINITY;
-    enum onnx_role role = ONNX_FOLDED;
     struct graph_node *n;
-    int i;
 
-    if (!is_activation(x) || x->shape.rank < 1)
-        return onnx_refuse(m, "of a constant, or one number");
+    if (!is_activation(x))
+        return onnx_refuse(m, "of a constant");
     if (is_clip &&
         (!read_bound(m, node, "min", 1, -INFINITY, &lowest) || !read_bound(m, node, "max", 2, INFINITY, &highest)))
         return onnx_refuse(m, "bounds that are not constant");
     if (lowest <= -3.4e38 && highest >= 3.4e38)
         return onnx_identity(m, node);
-    if (lowest < 0 || lowest > 0 || (highest < 3.4e38 && (highest < 6 || highest > 6)))
-        return onnx_refuse(m, "from %g to %g: expected 0 to 6, or 0 and no end", lowest, highest);
-    i = x->i_layer;
-    n = &m->layers[i].node;
-    if (!x->sole || !(has_weights(&m->layers[i]) || (n->op == GRAPH_ADD && highest > 6))) {
-        i = onnx_new_scale(m, node, n->shape.rank == 4 ? i : as_images(m, x, x->shape.rank > 1));
-        role = ONNX_TUNED;
-    }
-    if (i < 0)
-        return role;
-    n = &m->layers[i].node;
+    n = &layer_of(m, x)->node;
+    if (lowest < 0 || lowest > 0 || (highest < 3.4e38 && (highest < 6 || highest > 6)) || !x->sole ||
+        !has_weights(layer_of(m, x)))
+        return within(m, node, lowest, highest);
     n->relu6 = n->relu6 || highest <= 6;
     n->relu = !n->relu6;
-    onnx_make_activation(onnx_out(m, node, 0), i, &x->shape);
-    return role;
+    onnx_make_activation(onnx_out(m, node, 0), x->i_layer, &x->shape);
+    return ONNX_FOLDED;
 }
 
 /* ---- pools ---- */
@@ -659,11 +662,37 @@ const struct onnx_operator onnx_operators[] = {
     {"Mul", onnx_binary, " axis broadcast ", false},
     {"Div", onnx_binary, " axis broadcast ", false},
     {"Sum", onnx_binary, "", false},
-    {"Neg", onnx_unary, "", false},
-    {"Abs", onnx_unary, "", false},
-    {"Sqrt", onnx_unary, "", false},
-    {"Floor", onnx_unary, "", false},
-    {"Ceil", onnx_unary, "", false},
+    {"Abs", onnx_eltwise, "", false},
+    {"Ceil", onnx_eltwise, "", false},
+    {"Celu", onnx_eltwise, " alpha ", false},
+    {"Elu", onnx_eltwise, " alpha ", false},
+    {"Erf", onnx_eltwise, "", false},
+    {"Exp", onnx_eltwise, "", false},
+    {"Floor", onnx_eltwise, "", false},
+    {"Gelu", onnx_gelu, " approximate ", false},
+    {"HardSigmoid", onnx_eltwise, " alpha beta ", false},
+    {"HardSwish", onnx_eltwise, "", false},
+    {"LeakyRelu", onnx_eltwise, " alpha ", false},
+    {"Log", onnx_eltwise, "", false},
+    {"Max", onnx_eltwise, "", false},
+    {"Mean", onnx_eltwise, "", false},
+    {"Min", onnx_eltwise, "", false},
+    {"Mish", onnx_eltwise, "", false},
+    {"Neg", onnx_eltwise, "", false},
+    {"PRelu", onnx_eltwise, "", false},
+    {"Pow", onnx_eltwise, " axis broadcast ", false},
+    {"Reciprocal", onnx_eltwise, "", false},
+    {"Round", onnx_eltwise, "", false},
+    {"Selu", onnx_eltwise, " alpha gamma ", false},
+    {"Shrink", onnx_eltwise, " bias lambd ", false},
+    {"Sigmoid", onnx_eltwise, "", false},
+    {"Sign", onnx_eltwise, "", false},
+    {"Softplus", onnx_eltwise, "", false},
+    {"Softsign", onnx_eltwise, "", false},
+    {"Sqrt", onnx_eltwise, "", false},
+    {"Swish", onnx_eltwise, " alpha ", false},
+    {"Tanh", onnx_eltwise, "", false},
+    {"ThresholdedRelu", onnx_eltwise, " alpha ", false},
     {"Constant", onnx_constant, " value value_float value_floats value_int value_ints ", false},
     {"ConstantOfShape", onnx_constant_of_shape, " value ", false},
     {"Shape", onnx_shape_of, " end start ", false},

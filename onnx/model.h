@@ -79,8 +79,9 @@ struct onnx_operator {
 };
 extern const struct onnx_operator onnx_operators[]; /* ended by name == NULL */
 
-/* The operators of fold.c and layers.c. */
-onnx_op onnx_binary, onnx_unary, onnx_cast, onnx_constant, onnx_constant_of_shape, onnx_shape_of, onnx_gather,
+/* The operators of eltwise.c, fold.c and layers.c. */
+onnx_op onnx_eltwise, onnx_gelu;
+onnx_op onnx_binary, onnx_cast, onnx_constant, onnx_constant_of_shape, onnx_shape_of, onnx_gather,
     onnx_concat, onnx_slice, onnx_expand, onnx_reshape, onnx_flatten, onnx_squeeze, onnx_unsqueeze, onnx_transpose,
     onnx_identity, onnx_dropout;
 onnx_op onnx_conv, onnx_gemm, onnx_matmul, onnx_batch_norm, onnx_activation, onnx_pool, onnx_global_pool, onnx_reduce,
@@ -137,6 +138,10 @@ int onnx_new_scale(struct onnx_import *m, const Onnx__NodeProto *node, int x);
 
 /* Makes the output of a node that nothing computes a layer that only has its shape; false: the shape is not known. */
 bool onnx_stand_in(struct onnx_import *m, const Onnx__NodeProto *node);
+
+/* An element-wise layer of the node's first input and numbers, "clip(a,b,c)" of two. */
+enum onnx_role onnx_eltwise_of(struct onnx_import *m, const Onnx__NodeProto *node, const char *text,
+                               const double *numbers, size_t n);
 
 /* Elementwise Add, Sub, Mul, Div, and Concat, where an input is no constant. */
 onnx_op onnx_layer_binary, onnx_layer_concat;

@@ -156,3 +156,20 @@ enum err eltwise_parse(const char *text, struct eltwise *out, struct why *why)
     *out = made;
     return ERR_OK;
 }
+
+double eltwise_value(const struct eltwise *chain, const double *inputs)
+{
+    double all[ELTWISE_MAX_NODES] = {0};
+
+    for (int i = 0; i < chain->n_nodes; i++) {
+        const struct eltwise_node *node = &chain->nodes[i];
+        double x[3] = {0};
+
+        for (int k = 0; k < 3 && node->args[k] >= 0; k++)
+            x[k] = all[node->args[k]];
+        all[i] = node->input >= 0     ? inputs[node->input]
+                 : node->function < 0 ? (double)node->number
+                                      : eltwise_functions[node->function].of(x);
+    }
+    return all[chain->n_nodes - 1];
+}

@@ -48,6 +48,9 @@ struct eltwise {
  * an input left out (c without b), a number not in its shortest form. ERR_LIMIT: calls nested more than 32 deep. */
 enum err eltwise_parse(const char *text, struct eltwise *out, struct why *why);
 
+/* The result of inputs a to d, in double. */
+double eltwise_value(const struct eltwise *chain, const double *inputs);
+
 /* A number as expressions have it: a whole number below 10^9 without a point, else the shortest text that is read as
  * the same float. Finite. */
 void eltwise_number(float v, char out[ELTWISE_NUMBER_BYTES]);

@@ -9,18 +9,18 @@
 #include <math.h>
 #include <string.h>
 
+#define MAX_ELEMS (((int64_t)1 << 31) - 1)
+
 static const struct operator_key keys[] = {
-    {"y", KEY_SIZES, true, 1, IMAGES_MAX_SIZE, 0, NULL, "shape of y"},
-    {"a", KEY_SIZES, false, 1, IMAGES_MAX_SIZE, 0, NULL, "shape of a where it is not that of y: 1 or y's size each"},
-    {"b", KEY_SIZES, false, 1, IMAGES_MAX_SIZE, 0, NULL, "shape of b"},
-    {"c", KEY_SIZES, false, 1, IMAGES_MAX_SIZE, 0, NULL, "shape of c"},
-    {"d", KEY_SIZES, false, 1, IMAGES_MAX_SIZE, 0, NULL, "shape of d"},
+    {"y", KEY_SIZES, true, 1, MAX_ELEMS, 0, NULL, "shape of y"},
+    {"a", KEY_SIZES, false, 1, MAX_ELEMS, 0, NULL, "shape of a where it is not that of y: 1 or y's size each"},
+    {"b", KEY_SIZES, false, 1, MAX_ELEMS, 0, NULL, "shape of b"},
+    {"c", KEY_SIZES, false, 1, MAX_ELEMS, 0, NULL, "shape of c"},
+    {"d", KEY_SIZES, false, 1, MAX_ELEMS, 0, NULL, "shape of d"},
     {"f", KEY_TEXT, true, 0, 0, 0, NULL, "calls of functions, like mul(a,sigmoid(b))"},
     {0},
 };
 static const char *const names[] = {"a", "b", "c", "d"};
-
-#define MAX_ELEMS (((int64_t)1 << 31) - 1)
 
 /* Of an input left out: y's. */
 static int64_t size_of(const struct workload *w, int i_input, int i_dim)

@@ -87,7 +87,7 @@ static const struct {
     {"transform f32 n=1 c=12 h=5 w=5 from=nhwc", "expected one of nchw, nchw4c"},
     {"eltwise f32 y=5", "f is missing"},
     {"eltwise f32 f=relu(a)", "y is missing"},
-    {"eltwise f32 y= f=relu(a)", "y=: expected 1 to 6 sizes from 1 to 16777216, like 2x3x5"},
+    {"eltwise f32 y= f=relu(a)", "y=: expected 1 to 6 sizes from 1 to 2147483647, like 2x3x5"},
     {"eltwise f32 y=5x f=relu(a)", "y=5x: expected 1 to 6 sizes"},
     {"eltwise f32 y=5x0 f=relu(a)", "y=5x0: expected 1 to 6 sizes"},
     {"eltwise f32 y=2x3x4x5x6x7x8 f=relu(a)", "expected 1 to 6 sizes"},

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""backend_tests.py BIN ROOT DIR - ONNX's own backend tests (node tests and those of PyTorch's operators and converted models) through
-`tune import`, `tune deploy` and the bundle on an OpenCL device; DIR/log.best.jsonl is a log of that device. All inputs but the
-first are bound as constants from the test's data. Prints what is skipped, by reason, and `N passed, N failed, N skipped`."""
+"""backend_tests.py BIN ROOT DIR [ONLY] - ONNX's own backend tests (node tests and those of PyTorch's operators and converted models) through
+`tune import`, `tune deploy` and the bundle on an OpenCL device; DIR/log.best.jsonl is a log of that device. Inputs that are no
+floats, and where that is refused all but the first, are bound as constants from the test's data. ONLY: tests whose names have it. Prints what is skipped, by reason, and `N passed, N failed, N skipped`."""
 import collections
 import re
 import subprocess
@@ -44,19 +44,30 @@ def reason(words):
     return re.sub(r"(input|value|tensor) \S+?:", r"\1:", re.sub(r"a second input, \S+:", "a second input:", words))[:90]
 
 
-def prepare(out, model, inputs, outputs):
-    """Files of a test; the --const options."""
-    options, constants = [], {i.name for i in model.graph.initializer}
+def is_float(value):
+    return isinstance(value, np.ndarray) and value.dtype in (np.float32, np.float16)
+
+
+def write_data(out, kind, values):
+    """x.bin, or x0.bin, x1.bin ... of several."""
+    for i, value in enumerate(values):
+        np.ascontiguousarray(value, np.float32).tofile(out / (f"{kind}.bin" if len(values) == 1 else f"{kind}{i}.bin"))
+
+
+def prepare(out, model, inputs, outputs, all_bound):
+    """Files of a test; the --const options. Inputs that are no floats are constants, and where all_bound is true all but the first."""
+    options, given, constants = [], [], {i.name for i in model.graph.initializer}
     names = [i.name for i in model.graph.input if i.name not in constants]
     (out / "model.onnx").write_bytes(model.SerializeToString())
     for i, (name, value) in enumerate(zip(names, inputs)):
-        if not isinstance(value, np.ndarray) or i == 0:
-            continue
-        (out / f"const{i}.pb").write_bytes(numpy_helper.from_array(value, name).SerializeToString())
-        options += ["--const", f"{name}={out}/const{i}.pb"]
-    if inputs and isinstance(inputs[0], np.ndarray):
-        np.ascontiguousarray(inputs[0], np.float32).tofile(out / "x.bin") if inputs[0].dtype.kind == "f" else None
-    np.asarray(outputs[0], np.float32).tofile(out / "y.bin") if isinstance(outputs[0], np.ndarray) and outputs[0].dtype.kind == "f" else None
+        if is_float(value) and not (all_bound and i):
+            given.append(value)
+        elif isinstance(value, np.ndarray):
+            (out / f"const{i}.pb").write_bytes(numpy_helper.from_array(value, name).SerializeToString())
+            options += ["--const", f"{name}={out}/const{i}.pb"]
+    write_data(out, "x", given)
+    if all(is_float(y) for y in outputs):
+        write_data(out, "y", outputs)
     return options
 
 
@@ -83,14 +94,19 @@ def run(binary, root, out, options):
 
 
 def main():
-    binary, root, base = sys.argv[1], sys.argv[2], Path(sys.argv[3])
+    binary, root, base, only = sys.argv[1], sys.argv[2], Path(sys.argv[3]), sys.argv[4] if len(sys.argv) > 4 else ""
     header = Path(root, "examples/deploy_network/bundle.h.in").read_text(encoding="ascii")
     (base / "bundle.h").write_text(header.replace("@BUNDLE@", "net").replace("@CAPS@", "NET"), encoding="ascii")
     passed, failed, skipped = 0, 0, collections.Counter()
     out = base / "test"
     for name, model, inputs, outputs in tests():
-        out.mkdir(exist_ok=True)
-        said = run(binary, root, out, prepare(out, model, inputs, outputs))
+        if not re.search(only, name):
+            continue
+        for all_bound in (False, True):
+            out.mkdir(exist_ok=True)
+            said = run(binary, root, out, prepare(out, model, inputs, outputs, all_bound))
+            if not isinstance(said, tuple):
+                break
         if isinstance(said, tuple):
             skipped[said[0]] += 1
         elif said is None:

@@ -16,7 +16,7 @@
 #define F "f=" /* of the layer's words */
 #define MAX_TEXT (WORKLOAD_MAX_WORD - 1)
 
-/* What becomes of an operator: a to c are its inputs, $NAME an attribute. */
+/* What becomes of an operator: a to c are its inputs, $NAME an attribute. What is true is 1, what is not is 0. */
 static const struct rule {
     const char *op, *text;
     struct {
@@ -27,16 +27,22 @@ static const struct rule {
 } rules[] = {
     {"Abs", "abs(a)", {{NULL, 0}}, false},
     {"Add", "add(a,b)", {{NULL, 0}}, false},
+    {"And", "mul(a,b)", {{NULL, 0}}, false},
     {"Ceil", "ceil(a)", {{NULL, 0}}, false},
     {"Celu", "mul(elu(div(a,$alpha),1),$alpha)", {{"alpha", 1}}, false},
     {"Div", "div(a,b)", {{NULL, 0}}, false},
     {"Elu", "elu(a,$alpha)", {{"alpha", 1}}, false},
+    {"Equal", "equal(a,b)", {{NULL, 0}}, false},
     {"Erf", "erf(a)", {{NULL, 0}}, false},
     {"Exp", "exp(a)", {{NULL, 0}}, false},
     {"Floor", "floor(a)", {{NULL, 0}}, false},
+    {"Greater", "less(b,a)", {{NULL, 0}}, false},
+    {"GreaterOrEqual", "sub(1,less(a,b))", {{NULL, 0}}, false},
     {"HardSigmoid", "hard_sigmoid(a,$alpha,$beta)", {{"alpha", 0.2}, {"beta", 0.5}}, false},
     {"HardSwish", "hard_swish(a)", {{NULL, 0}}, false},
     {"LeakyRelu", "leaky_relu(a,$alpha)", {{"alpha", 0.01}}, false},
+    {"Less", "less(a,b)", {{NULL, 0}}, false},
+    {"LessOrEqual", "sub(1,less(b,a))", {{NULL, 0}}, false},
     {"Log", "log(a)", {{NULL, 0}}, false},
     {"Max", "max(a,b)", {{NULL, 0}}, true},
     {"Mean", "add(a,b)", {{NULL, 0}}, true},
@@ -44,6 +50,8 @@ static const struct rule {
     {"Mish", "mul(a,tanh(softplus(a)))", {{NULL, 0}}, false},
     {"Mul", "mul(a,b)", {{NULL, 0}}, false},
     {"Neg", "neg(a)", {{NULL, 0}}, false},
+    {"Not", "sub(1,a)", {{NULL, 0}}, false},
+    {"Or", "max(a,b)", {{NULL, 0}}, false},
     {"PRelu", "where(less(a,0),mul(a,b),a)", {{NULL, 0}}, false},
     {"Pow", "pow(a,b)", {{NULL, 0}}, false},
     {"Reciprocal", "reciprocal(a)", {{NULL, 0}}, false},
@@ -67,6 +75,8 @@ static const struct rule {
     {"Swish", "mul(a,sigmoid(mul(a,$alpha)))", {{"alpha", 1}}, false},
     {"Tanh", "tanh(a)", {{NULL, 0}}, false},
     {"ThresholdedRelu", "where(less($alpha,a),a,0)", {{"alpha", 1}}, false},
+    {"Where", "where(a,b,c)", {{NULL, 0}}, false},
+    {"Xor", "abs(sub(a,b))", {{NULL, 0}}, false},
 };
 
 /* What a function is called with: a number, or the elements of a layer in a shape. */
@@ -270,14 +280,15 @@ static enum onnx_role fold(struct onnx_import *m, const Onnx__NodeProto *node, c
 
 static enum onnx_role all_of(struct onnx_import *m, const Onnx__NodeProto *node, const struct rule *rule)
 {
-    struct operand operands[2], more;
+    const size_t n = rule->any_number && node->n_input > 2 ? 2 : node->n_input;
+    struct operand operands[3], more;
     enum onnx_role role;
 
-    for (size_t k = 0; k < node->n_input && k < 2; k++)
+    for (size_t k = 0; k < n; k++)
         if (!read_operand(m, onnx_in(m, node, k), &operands[k]))
             return m->failed ? ONNX_PLAIN : onnx_refuse(m, "with a constant of several numbers, or none");
-    role = join(m, node, rule, rule->text, operands, node->n_input < 2 ? 1 : 2, &more);
-    for (size_t k = 2; k < node->n_input && role != ONNX_UNSUPPORTED && !m->failed; k++) {
+    role = join(m, node, rule, rule->text, operands, n, &more);
+    for (size_t k = n; k < node->n_input && role != ONNX_UNSUPPORTED && !m->failed; k++) {
         operands[0] = more;
         if (!read_operand(m, onnx_in(m, node, k), &operands[1]))
             return m->failed ? ONNX_PLAIN : onnx_refuse(m, "with a constant of several numbers, or none");
@@ -291,17 +302,19 @@ static enum onnx_role all_of(struct onnx_import *m, const Onnx__NodeProto *node,
     return role;
 }
 
-/* 1, or 2 where there is a b. */
+/* Up to the last letter that stands alone. */
 static size_t n_inputs_of(const char *text)
 {
+    size_t most = 1;
+
     for (const char *p = text; *p; p += *p != '\0') {
         const size_t n = strspn(p, LETTERS);
 
-        if (n == 1 && *p == 'b')
-            return 2;
+        if (n == 1 && *p <= 'd' && (size_t)(*p - 'a') >= most)
+            most = (size_t)(*p - 'a') + 1;
         p += n;
     }
-    return 1;
+    return most;
 }
 
 /* Before opset 7 shapes were not aligned at their ends. */

@@ -81,8 +81,9 @@ static bool is_float_type(int64_t t)
 enum onnx_role onnx_cast(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const struct onnx_value *x = onnx_in(m, node, 0);
+    const struct onnx_value *like = onnx_in(m, node, 1); /* of CastLike */
     const int64_t to = onnx_attribute_int(node, "to", 0);
-    const bool is_float = is_float_type(to);
+    const bool is_float = is_float_type(to) || (like && (like->kind == ONNX_ACTIVATION || like->is_float));
     const bool is_int = to == ONNX__TENSOR_PROTO__DATA_TYPE__INT64 || to == ONNX__TENSOR_PROTO__DATA_TYPE__INT32;
     double *v;
 

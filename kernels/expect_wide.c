@@ -3,6 +3,7 @@
 
 #include "kernels/eltwise/eltwise.h"
 #include "kernels/epilogue.h"
+#include "kernels/reduce/reduce.h"
 
 #include <math.h>
 #include <string.h>
@@ -177,6 +178,8 @@ static void widen_random(const struct workload *w, enum exact_data data, enum ex
     if (strcmp(op, "rnn") == 0 && !is(t, "dgates") && !(is(t, "x") && workload_get(w, "pass") == 2))
         widen_recurrent(w, t);
     else if (is(t, "offset"))
+        return;
+    else if (strcmp(op, "reduce") == 0 && !reduce_takes_any(w))
         return;
     else if (strcmp(op, "eltwise") == 0) { /* others overflow, or have no result */
         if (eltwise_takes_any(w)) {

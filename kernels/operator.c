@@ -11,6 +11,7 @@
 #include "kernels/depthwise_conv2d/depthwise_conv2d.h"
 #include "kernels/eltwise/eltwise.h"
 #include "kernels/pool2d/pool2d.h"
+#include "kernels/reduce/reduce.h"
 #include "kernels/rnn/rnn.h"
 #include "kernels/softmax/softmax.h"
 #include "kernels/sparse_conv2d/sparse.h"
@@ -34,6 +35,7 @@ const struct operator_desc *const operator_table[] = {
     &operator_softmax,
     &operator_transform,
     &operator_eltwise,
+    &operator_reduce,
     /* the next one here */
     NULL,
 };

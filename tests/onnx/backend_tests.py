@@ -26,12 +26,19 @@ def stored(folder):
         yield model.parent.name, onnx.load(model), read("input"), read("output")
 
 
+def as_array(value):
+    """Tensors as protobuf has them and numbers become arrays; lists and the like stay."""
+    if isinstance(value, onnx.TensorProto):
+        return numpy_helper.to_array(value)
+    return np.asarray(value) if isinstance(value, np.generic) else value
+
+
 def tests():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for t in collect_testcases(None):
             if t.model is not None and t.data_sets:
-                yield t.name, t.model, t.data_sets[0][0], t.data_sets[0][1]
+                yield t.name, t.model, *([as_array(v) for v in values] for values in t.data_sets[0])
     data = Path(onnx.__file__).parent / "backend/test/data"
     for kind in ("pytorch-operator", "pytorch-converted", "simple"):
         yield from stored(data / kind)

@@ -2,6 +2,7 @@
 /* graph_eltwise.c - element-wise chains in graphs: the shape that inputs are repeated to, and sizes of the workload. */
 #include "core/buf.h"
 #include "core/err.h"
+#include "kernels/eltwise/expression.h"
 #include "kernels/graph_ops.h"
 #include "kernels/images.h"
 
@@ -9,10 +10,22 @@
 
 #define MAX_DIMS (GRAPH_MAX_RANK + 1) /* channels in blocks are two */
 
+/* As many inputs as the calls have; what else is wrong with them the workload's parser tells. */
+static enum err check_inputs(const struct graph_node *n, struct why *why)
+{
+    struct eltwise chain;
+
+    if (strncmp(n->words, "f=", 2) != 0 || eltwise_parse(n->words + 2, &chain, NULL) || chain.n_inputs == n->n_in)
+        return ERR_OK;
+    return why_set(why, ERR_INPUT, "%d tensors, but f has %d inputs", n->n_in, chain.n_inputs);
+}
+
 enum err graph_eltwise_shape(struct graph_node *n, const struct graph_shape *const in[], struct why *why)
 {
     char a[128], b[128];
 
+    if (check_inputs(n, why))
+        return ERR_INPUT;
     n->shape = *in[0];
     for (int k = 1; k < n->n_in; k++) {
         graph_shape_words(&n->shape, a, sizeof a);

@@ -559,38 +559,17 @@ enum onnx_role onnx_pool(struct onnx_import *m, const Onnx__NodeProto *node)
     return onnx_finish(m, node, i, ONNX_PLAIN);
 }
 
-enum onnx_role onnx_global_pool(struct onnx_import *m, const Onnx__NodeProto *node)
+enum onnx_role onnx_pool_all(struct onnx_import *m, const Onnx__NodeProto *node, bool is_avg, bool keeps)
 {
-    const int i = new_pool(m, node, strcmp(node->op_type, "GlobalAveragePool") == 0);
-
-    if (i < 0)
-        return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
-    memcpy(&m->layers[i].node.key[GRAPH_R], &onnx_in(m, node, 0)->shape.dim[2], 2 * sizeof(int64_t));
-    return onnx_finish(m, node, i, ONNX_PLAIN);
-}
-
-enum onnx_role onnx_reduce(struct onnx_import *m, const Onnx__NodeProto *node)
-{
-    int64_t axes[ONNX_MAX_RANK];
-    size_t n = 0;
-    unsigned seen = 0;
-    struct onnx_value *out = onnx_out(m, node, 0);
+    const int i = new_pool(m, node, is_avg);
     enum onnx_role role;
-    int i;
 
-    if (!onnx_ints(m, node, "axes", 1, axes, ONNX_MAX_RANK, &n))
-        return onnx_refuse(m, "axes that are not constant");
-    for (size_t k = 0; k < n; k++)
-        seen |= 1u << (axes[k] >= -4 && axes[k] < 4 ? (unsigned)(axes[k] < 0 ? axes[k] + 4 : axes[k]) : 4u);
-    if (seen != (1u << 2 | 1u << 3))
-        return onnx_refuse(m, "expected the axes of rows and columns, 2 and 3");
-    i = new_pool(m, node, strcmp(node->op_type, "ReduceMean") == 0);
     if (i < 0)
         return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
     memcpy(&m->layers[i].node.key[GRAPH_R], &onnx_in(m, node, 0)->shape.dim[2], 2 * sizeof(int64_t));
     role = onnx_finish(m, node, i, ONNX_PLAIN);
-    if (!onnx_attribute_int(node, "keepdims", 1))
-        out->shape.rank = 2;
+    if (!keeps)
+        onnx_out(m, node, 0)->shape.rank = 2;
     return role;
 }
 
@@ -653,8 +632,16 @@ const struct onnx_operator onnx_operators[] = {
     {"AveragePool", onnx_pool, " auto_pad ceil_mode count_include_pad dilations kernel_shape pads strides ", false},
     {"GlobalAveragePool", onnx_global_pool, "", false},
     {"GlobalMaxPool", onnx_global_pool, "", false},
-    {"ReduceMean", onnx_reduce, " axes keepdims noop_with_empty_axes ", false},
+    {"ReduceL1", onnx_reduce, " axes keepdims noop_with_empty_axes ", false},
+    {"ReduceL2", onnx_reduce, " axes keepdims noop_with_empty_axes ", false},
+    {"ReduceLogSum", onnx_reduce, " axes keepdims noop_with_empty_axes ", false},
+    {"ReduceLogSumExp", onnx_reduce, " axes keepdims noop_with_empty_axes ", false},
     {"ReduceMax", onnx_reduce, " axes keepdims noop_with_empty_axes ", false},
+    {"ReduceMean", onnx_reduce, " axes keepdims noop_with_empty_axes ", false},
+    {"ReduceMin", onnx_reduce, " axes keepdims noop_with_empty_axes ", false},
+    {"ReduceProd", onnx_reduce, " axes keepdims noop_with_empty_axes ", false},
+    {"ReduceSum", onnx_reduce, " axes keepdims noop_with_empty_axes ", false},
+    {"ReduceSumSquare", onnx_reduce, " axes keepdims noop_with_empty_axes ", false},
     {"Softmax", onnx_softmax, " axis ", false},
     {"Pad", onnx_pad, " mode pads value ", true},
     {"Add", onnx_binary, " axis broadcast ", false},

@@ -192,6 +192,41 @@ static void chains_of_elements_are_one_layer(void **state)
     }
 }
 
+/* A layer for each stretch of axes; what is reduced twice is not squared, or its logarithm taken, twice. */
+static void axes_are_reduced_stretch_by_stretch(void **state)
+{
+    static const char head[] = "opset 13\ninput x 2 3 4 5\n";
+    static const char *const facts[][2] = {
+        {"ints a 1 = 1\nnode ReduceSum x a -> y\noutput y\n",
+         "x_1 = reshape x shape=2,3,20\ny = reduce x_1 kind=sum\ny_3 = reshape y shape=2,1,4,5\n"},
+        {"node ReduceL1 x -> y keepdims=0\noutput y\n",
+         "x_1 = reshape x shape=1,120,1\ny = reduce x_1 kind=l1\ny_3 = reshape y shape=1\n"},
+        {"node ReduceMean x -> y axes=[2,-1] keepdims=0\noutput y\n",
+         "y = pool2d x avg global\ny_2 = reshape y shape=2,3\n"},
+        {"node ReduceLogSum x -> y axes=[0,3] keepdims=0\noutput y\n",
+         "x_1 = reshape x shape=1,2,60\ny = reduce x_1 kind=sum\ny_3 = reshape y shape=12,5,1\n"
+         "y_4 = reduce y_3 kind=log_sum\ny_5 = reshape y_4 shape=3,4\n"},
+        {"node ReduceSumSquare x -> y axes=[0,2]\noutput y\n",
+         "x_1 = reshape x shape=1,2,60\ny = reduce x_1 kind=sum_square\ny_3 = reshape y shape=3,4,5\n"
+         "y_4 = reduce y_3 kind=sum\ny_5 = reshape y_4 shape=1,3,1,5\n"},
+        {"node ReduceL2 x -> y axes=[1,3]\noutput y\n",
+         "x_1 = reshape x shape=2,3,20\ny = reduce x_1 kind=l2\ny_3 = reshape y shape=8,5,1\n"
+         "y_4 = reduce y_3 kind=l2\ny_5 = reshape y_4 shape=2,1,4,1\n"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
+        char lines[1024], graph[1024];
+
+        snprintf(lines, sizeof lines, "%s%s", head, facts[i][0]);
+        snprintf(graph, sizeof graph, "x = input n=2 c=3 h=4 w=5\n%s", facts[i][1]);
+        check_graph(lines, graph);
+    }
+    check_graph("opset 13\ninput x 2 3 4 5 6\nnode GlobalAveragePool x -> y\noutput y\n",
+                "x = input shape=2,3,4,5,6\nx_1 = reshape x shape=6,120,1\ny = reduce x_1 kind=mean\n"
+                "y_3 = reshape y shape=2,3,1,1,1\n");
+}
+
 /* Every call is kept, in as many layers as their texts need. */
 static void long_chains_are_cut_where_a_workload_ends(void **state)
 {
@@ -501,7 +536,9 @@ static void nodes_that_cannot_be_computed_are_named(void **state)
         {"node AveragePool x -> y kernel_shape=[2,2] pads=[1,0,0,0] count_include_pad=1\noutput y\n", "AveragePool",
          "count_include_pad"},
         {"node MaxPool x -> p i kernel_shape=[1,1]\nnode Add p i -> y\noutput y\n", "MaxPool", "indices"},
-        {"node ReduceMean x -> y axes=[1]\noutput y\n", "ReduceMean", "axes of rows"},
+        {"node ReduceMean x -> y axes=[4]\noutput y\n", "ReduceMean", "axes that are not constant, or none"},
+        {"node ReduceSum x x -> y\noutput y\n", "ReduceSum", "axes that are not constant"},
+        {"node Less x x -> y\noutput y\nnode Where y x -> z\noutput z\n", "Where", "2 inputs"},
         {"node Softmax x -> y axis=1\noutput y\n", "Softmax", "its last axis"},
         {"const c 8 6 = 1\nnode Add x c -> y\noutput y\n", "Add", "neither one number nor one for each channel"},
         {"node Transpose x -> y perm=[0,2,3,1]\noutput y\n", "Transpose", "only constants"},
@@ -804,6 +841,7 @@ int main(void)
         cmocka_unit_test(what_follows_a_layer_is_done_in_its_kernel),
         cmocka_unit_test(what_others_read_stays_as_it_is),
         cmocka_unit_test(chains_of_elements_are_one_layer),
+        cmocka_unit_test(axes_are_reduced_stretch_by_stretch),
         cmocka_unit_test(long_chains_are_cut_where_a_workload_ends),
         cmocka_unit_test(channels_are_joined_two_at_a_time),
         cmocka_unit_test(arithmetic_on_shapes_is_computed),

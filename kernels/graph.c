@@ -177,7 +177,7 @@ static enum err read_size(struct line *l, const char *name, const char *value, s
     unsigned i = 0;
     enum err e = ERR_OK;
 
-    *found = out->op == GRAPH_INPUT || out->op == GRAPH_RESHAPE;
+    *found = graph_rules[out->op].has_shape;
     while (*found && i < 4 && (out->op != GRAPH_INPUT || strcmp(name, sizes[i]) != 0))
         i++;
     *found = *found && (i < 4 || strcmp(name, "shape") == 0);
@@ -234,7 +234,7 @@ static enum err read_setting(struct line *l, char *word, struct graph_node *out)
     const struct graph_rule *rule = &graph_rules[out->op];
     char *equals = strchr(word, '=');
 
-    if (rule->own_words)
+    if (rule->own_words && !(rule->has_shape && strncmp(word, "shape=", 6) == 0))
         return read_own_word(l, word, out);
     if (equals) {
         *equals = '\0';
@@ -251,8 +251,8 @@ static enum err read_setting(struct line *l, char *word, struct graph_node *out)
 /* The sizes of an input, n=1 where it is left out. */
 static enum err check_sizes(const struct line *l, struct graph_node *n)
 {
-    if (n->op == GRAPH_RESHAPE)
-        return l->sizes ? ERR_OK : FAIL(l, "reshape needs shape=");
+    if (n->op != GRAPH_INPUT && graph_rules[n->op].has_shape)
+        return l->sizes ? ERR_OK : FAIL(l, "%s needs shape=", graph_op_name(n->op));
     if (n->op != GRAPH_INPUT || l->sizes & 16)
         return ERR_OK;
     for (unsigned i = 1; i < 4; i++)
@@ -358,18 +358,29 @@ static enum err read_outputs(const struct line *l, struct graph *g, char **word,
     return ERR_OK;
 }
 
-/* Of an operator with own words: would its workload take them? */
+/* Of an operator with own words: would its workload take them, and give as many elements as the node? */
 static enum err check_words(const struct line *l, const struct graph *g)
 {
     const struct graph_node *n = &g->nodes[g->n_nodes - 1];
+    struct tensor list[OPERATOR_MAX_TENSORS];
+    struct workload w;
     struct buf text;
-    enum err e = ERR_OK;
+    enum err e;
 
+    if (!graph_rules[n->op].own_words)
+        return ERR_OK;
     buf_init(&text, WORKLOAD_MAX_TEXT);
-    if (graph_rules[n->op].own_words)
-        e = graph_node_workload(g, g->n_nodes - 1, DTYPE_F32, 0, &text, l->why);
+    e = graph_node_workload(g, g->n_nodes - 1, DTYPE_F32, 0, &text, l->why);
+    if (e)
+        why_prefix(l->why, e, "line %d", l->number);
+    else
+        e = workload_parse(buf_text(&text), &w, l->why);
+    for (size_t i = e ? 0 : w.op->tensors(&w, list); i-- > 0 && !e;)
+        if (list[i].role == ROLE_OUTPUT && list[i].n_elems != graph_elems(&n->shape))
+            e = FAIL(l, "%s gives %lld elements, its shape has %lld", graph_op_name(n->op), (long long)list[i].n_elems,
+                     (long long)graph_elems(&n->shape));
     buf_fini(&text);
-    return e ? why_prefix(l->why, e, "line %d", l->number) : ERR_OK;
+    return e;
 }
 
 static enum err read_words(struct line *l, char **word, size_t n_words, struct graph *g)
@@ -520,7 +531,7 @@ static void put_node(const struct graph *g, const struct graph_node *n, struct b
     buf_printf(out, "%s = %s", n->name, graph_op_name(n->op));
     for (int k = 0; k < n->n_in; k++)
         buf_printf(out, "%s%s", k ? " + " : " ", g->nodes[n->in[k]].name);
-    if (n->op == GRAPH_INPUT || n->op == GRAPH_RESHAPE)
+    if (graph_rules[n->op].has_shape)
         put_shape(&n->shape, n->op == GRAPH_INPUT && n->shape.rank == 4, out);
     if (n->op == GRAPH_POOL2D)
         buf_printf(out, " %s%s", n->avg ? "avg" : "max", global ? " global" : "");

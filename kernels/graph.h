@@ -39,6 +39,8 @@ enum graph_op {
     GRAPH_ELTWISE,
     GRAPH_REDUCE, /* the middle one of three dimensions */
     GRAPH_RESHAPE, /* the same elements in another shape: no kernel */
+    GRAPH_COPY,    /* strided_copy: elements in another order */
+    GRAPH_BATCH_GEMM,
     N_GRAPH_OPS
 };
 
@@ -130,7 +132,7 @@ int64_t graph_stretch(const struct graph_shape *s, int from, int to);
 bool graph_broadcast(const struct graph_shape *a, const struct graph_shape *b, struct graph_shape *out);
 
 /* Computes the shape of what a node gives, from its keys and the shapes of its inputs. ERR_INPUT in words without the
- * node's name. Of GRAPH_INPUT and GRAPH_RESHAPE the shape is there and checked. */
+ * node's name. Of operators whose line has shape= it is there and checked. */
 enum err graph_infer(struct graph_node *n, const struct graph_shape *const in[], struct why *why);
 
 #endif

@@ -108,6 +108,8 @@ static enum err check_bytes(const struct graph *g, size_t i, struct why *why)
     const struct graph_node *n = &g->nodes[i];
     const bool softmax = n->op == GRAPH_SOFTMAX;
 
+    if (n->op == GRAPH_BATCH_GEMM)
+        return why_set(why, ERR_INPUT, "batch_gemm gives sums, which nothing in int8 networks takes");
     for (int k = 0; k < n->n_in; k++) {
         const size_t x = (size_t)n->in[k];
 

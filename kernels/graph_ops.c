@@ -307,8 +307,39 @@ static void reduce_sizes(const struct graph *g, size_t i, enum dtype t, int layo
     buf_printf(out, " outer=%lld n=%lld inner=%lld", (long long)x->dim[0], (long long)x->dim[1], (long long)x->dim[2]);
 }
 
+static enum err product_shape(struct graph_node *n, const struct graph_shape *const in[], struct why *why)
+{
+    const int64_t *x = in[0]->dim, *w = in[1]->dim;
+    char a[128], b[128];
+
+    graph_shape_words(in[0], a, sizeof a);
+    graph_shape_words(in[1], b, sizeof b);
+    if (in[0]->rank != 3 || in[1]->rank != 3 || x[0] != w[0] || x[2] != w[2])
+        return why_set(why, ERR_INPUT, "batch_gemm multiplies b x m x k by b x n x k, not %s by %s", a, b);
+    n->shape = (struct graph_shape){3, {x[0], x[1], w[1]}};
+    return ERR_OK;
+}
+
+static void product_sizes(const struct graph *g, size_t i, enum dtype t, int layout, struct buf *out)
+{
+    const int64_t *y = g->nodes[i].shape.dim;
+
+    (void)t;
+    (void)layout;
+    buf_printf(out, " b=%lld m=%lld n=%lld k=%lld", (long long)y[0], (long long)y[1], (long long)y[2],
+               (long long)read_by(g, i)->dim[2]);
+}
+
+/* All but the elements of x are own words. */
+static void copy_sizes(const struct graph *g, size_t i, enum dtype t, int layout, struct buf *out)
+{
+    (void)t;
+    (void)layout;
+    buf_printf(out, " x=%lld", (long long)graph_elems(read_by(g, i)));
+}
+
 const struct graph_rule graph_rules[N_GRAPH_OPS] = {
-    [GRAPH_INPUT] = {.name = "input", .shape = given_shape},
+    [GRAPH_INPUT] = {.name = "input", .has_shape = true, .shape = given_shape},
     [GRAPH_CONV2D] = {.name = "conv2d",
                       .least_in = 1,
                       .most_in = 2,
@@ -365,5 +396,14 @@ const struct graph_rule graph_rules[N_GRAPH_OPS] = {
                       .own_words = true,
                       .shape = reduce_shape,
                       .sizes = reduce_sizes},
-    [GRAPH_RESHAPE] = {.name = "reshape", .least_in = 1, .most_in = 1, .shape = reshape_shape},
+    [GRAPH_RESHAPE] = {.name = "reshape", .least_in = 1, .most_in = 1, .has_shape = true, .shape = reshape_shape},
+    [GRAPH_COPY] = {.name = "strided_copy",
+                    .least_in = 1,
+                    .most_in = 1,
+                    .has_shape = true,
+                    .own_words = true,
+                    .shape = given_shape,
+                    .sizes = copy_sizes},
+    [GRAPH_BATCH_GEMM] =
+        {.name = "batch_gemm", .least_in = 2, .most_in = 2, .shape = product_shape, .sizes = product_sizes},
 };

@@ -19,6 +19,7 @@ struct graph_rule {
     const char *name;
     int least_in, most_in;        /* tensors that it reads */
     unsigned needs, takes, words; /* of its line: keys that must and may be there, GRAPH_WORD_ */
+    bool has_shape;               /* its line has shape= */
     bool own_words;               /* other words of the line go into its workload */
     bool blocks;                  /* it can be computed in layouts with blocks of channels */
     /* Computes n->shape. Inputs are as many as may be, of at most GRAPH_MAX_ELEMS elements; ERR_INPUT in words. */

@@ -15,6 +15,7 @@
 #include "kernels/rnn/rnn.h"
 #include "kernels/softmax/softmax.h"
 #include "kernels/sparse_conv2d/sparse.h"
+#include "kernels/strided_copy/strided_copy.h"
 #include "kernels/transform/transform.h"
 
 #include <assert.h>
@@ -33,6 +34,7 @@ const struct operator_desc *const operator_table[] = {
     &operator_add,
     &operator_concat,
     &operator_softmax,
+    &operator_strided_copy,
     &operator_transform,
     &operator_eltwise,
     &operator_reduce,

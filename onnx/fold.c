@@ -2,6 +2,7 @@
 /* fold.c - operators that are computed while a model is read: constants, arithmetic on shapes, other shapes of the same
  * elements. */
 #include "onnx/model.h"
+#include "onnx/views.h"
 
 #include "core/err.h"
 
@@ -131,8 +132,7 @@ enum onnx_role onnx_constant(struct onnx_import *m, const Onnx__NodeProto *node)
     return onnx_refuse(m, "neither floats nor integers");
 }
 
-/* Sizes out of a constant vector; false where they are none. */
-static bool shape_of_constant(const struct onnx_value *v, struct graph_shape *out)
+bool onnx_constant_shape(const struct onnx_value *v, struct graph_shape *out)
 {
     if (!v || v->kind != ONNX_CONSTANT || v->shape.rank != 1 || v->shape.dim[0] > ONNX_MAX_RANK)
         return false;
@@ -150,7 +150,7 @@ enum onnx_role onnx_constant_of_shape(struct onnx_import *m, const Onnx__NodePro
     struct graph_shape shape;
     struct onnx_value *out = onnx_out(m, node, 0);
 
-    if (!shape_of_constant(onnx_in(m, node, 0), &shape) || onnx_shape_elems(&shape) < 0)
+    if (!onnx_constant_shape(onnx_in(m, node, 0), &shape) || onnx_shape_elems(&shape) < 0)
         return onnx_refuse(m, "of a shape that is not constant");
     if (a && (!a->t || onnx_tensor_open(&m->file, a->t, &value, NULL) || value.n_elems != 1))
         return onnx_refuse(m, "a value that is not one number");
@@ -187,8 +187,7 @@ enum onnx_role onnx_shape_of(struct onnx_import *m, const Onnx__NodeProto *node)
 
 /* ---- pieces of constants ---- */
 
-/* An attribute `axis` that names one of `rank` axes; false otherwise. */
-static bool read_axis(const Onnx__NodeProto *node, int64_t otherwise, int rank, int *out)
+bool onnx_axis(const Onnx__NodeProto *node, int64_t otherwise, int rank, int *out)
 {
     const int64_t axis = onnx_attribute_int(node, "axis", otherwise);
 
@@ -203,9 +202,11 @@ enum onnx_role onnx_gather(struct onnx_import *m, const Onnx__NodeProto *node)
     int axis;
     double *v;
 
-    if (!x || !at || !all_constant(m, node, 2))
-        return REFUSE_ACTIVATION(m);
-    if (!read_axis(node, 0, x->shape.rank, &axis) || x->shape.rank - 1 + at->shape.rank > ONNX_MAX_RANK)
+    if (!x || !at || at->kind != ONNX_CONSTANT)
+        return onnx_refuse(m, "indices that are not constant");
+    if (x->kind == ONNX_ACTIVATION)
+        return onnx_gather_view(m, node);
+    if (!onnx_axis(node, 0, x->shape.rank, &axis) || x->shape.rank - 1 + at->shape.rank > ONNX_MAX_RANK)
         return onnx_refuse(m, "an axis that is none");
     for (int i = 0; i < x->shape.rank; i++)
         for (int k = 0; k < (i == axis ? at->shape.rank : 1); k++)
@@ -244,7 +245,7 @@ enum onnx_role onnx_concat(struct onnx_import *m, const Onnx__NodeProto *node)
     if (!first || !all_constant(m, node, node->n_input))
         return onnx_layer_concat(m, node);
     shape = first->shape;
-    if (!read_axis(node, 0, shape.rank, &axis))
+    if (!onnx_axis(node, 0, shape.rank, &axis))
         return onnx_refuse(m, "an axis that is none");
     for (size_t i = 1; i < node->n_input; i++) {
         const struct onnx_value *x = onnx_in(m, node, i);
@@ -266,92 +267,28 @@ enum onnx_role onnx_concat(struct onnx_import *m, const Onnx__NodeProto *node)
     return ONNX_FOLDED;
 }
 
-/* What Slice takes of an axis: the first place, the step, how many. */
-struct piece {
-    int64_t from, step, n;
-};
-
-static bool read_pieces(struct onnx_import *m, const Onnx__NodeProto *node, const struct graph_shape *s,
-                        struct piece *out)
-{
-    int64_t starts[ONNX_MAX_RANK], ends[ONNX_MAX_RANK], axes[ONNX_MAX_RANK], steps[ONNX_MAX_RANK];
-    size_t n = 0, n_ends = 0, n_axes = 0, n_steps = 0;
-
-    for (int i = 0; i < s->rank; i++)
-        out[i] = (struct piece){0, 1, s->dim[i]};
-    if (!onnx_ints(m, node, "starts", 1, starts, ONNX_MAX_RANK, &n) ||
-        !onnx_ints(m, node, "ends", 2, ends, ONNX_MAX_RANK, &n_ends) ||
-        !onnx_ints(m, node, "axes", 3, axes, ONNX_MAX_RANK, &n_axes) ||
-        !onnx_ints(m, node, "steps", 4, steps, ONNX_MAX_RANK, &n_steps) || n_ends != n || (n_axes && n_axes != n) ||
-        (n_steps && n_steps != n))
-        return false;
-    for (size_t i = 0; i < n; i++) {
-        const int64_t axis = n_axes ? axes[i] < 0 ? axes[i] + s->rank : axes[i] : (int64_t)i;
-        const int64_t step = n_steps ? steps[i] : 1, size = axis >= 0 && axis < s->rank ? s->dim[axis] : -1;
-        const int64_t from = counted(starts[i], size, 0, size), to = counted(ends[i], size, 0, size);
-
-        if (size < 0 || step < 1 || step > ONNX_MAX_ELEMS)
-            return false;
-        out[axis] = (struct piece){from, step, to > from ? (to - from + step - 1) / step : 0};
-    }
-    return true;
-}
-
-enum onnx_role onnx_slice(struct onnx_import *m, const Onnx__NodeProto *node)
-{
-    const struct onnx_value *x = onnx_in(m, node, 0);
-    struct piece piece[ONNX_MAX_RANK];
-    struct graph_shape shape;
-    double *v;
-
-    if (!x || x->kind != ONNX_CONSTANT)
-        return REFUSE_ACTIVATION(m);
-    if (!read_pieces(m, node, &x->shape, piece))
-        return onnx_refuse(m, "starts, ends and axes that are not constant, or steps below 1");
-    shape = x->shape;
-    for (int i = 0; i < shape.rank; i++)
-        shape.dim[i] = piece[i].n;
-    v = onnx_make_constant(m, onnx_out(m, node, 0), &shape, x->is_float);
-    for (int64_t i = 0, n = v ? onnx_shape_elems(&shape) : 0; i < n; i++) {
-        int64_t left = i, at = 0, step = 1;
-
-        for (int d = shape.rank - 1; d >= 0; d--) {
-            at += (piece[d].from + left % shape.dim[d] * piece[d].step) * step;
-            step *= x->shape.dim[d];
-            left /= shape.dim[d];
-        }
-        v[i] = onnx_at(x, at);
-    }
-    return ONNX_FOLDED;
-}
-
-enum onnx_role onnx_expand(struct onnx_import *m, const Onnx__NodeProto *node)
-{
-    const struct onnx_value *x = onnx_in(m, node, 0);
-    struct graph_shape to, shape;
-    double *v;
-
-    if (!x || !shape_of_constant(onnx_in(m, node, 1), &to) || !graph_broadcast(&x->shape, &to, &shape))
-        return onnx_refuse(m, "to a shape that is not constant, or does not fit");
-    if (x->kind == ONNX_ACTIVATION)
-        return graph_same_shape(&shape, &x->shape) ? onnx_identity(m, node) : REFUSE_ACTIVATION(m);
-    v = onnx_make_constant(m, onnx_out(m, node, 0), &shape, x->is_float);
-    for (int64_t i = 0, n = v ? onnx_shape_elems(&shape) : 0; i < n; i++)
-        v[i] = onnx_at(x, source_of(&x->shape, &shape, i));
-    return ONNX_FOLDED;
-}
-
 /* ---- other shapes of the same elements ---- */
 
 static enum onnx_role reshaped(struct onnx_import *m, const Onnx__NodeProto *node, const struct graph_shape *shape)
 {
-    const struct onnx_value *x = onnx_in(m, node, 0);
+    struct onnx_value *x = onnx_in(m, node, 0);
     const int64_t n = onnx_shape_elems(shape);
+    struct onnx_view s;
 
     if (n < 0 || n != onnx_shape_elems(&x->shape))
         return onnx_refuse(m, "into a shape of another number of elements");
-    onnx_make_view(onnx_out(m, node, 0), x, shape);
-    return ONNX_FOLDED;
+    if (x->kind == ONNX_CONSTANT || !x->view) {
+        onnx_make_view(onnx_out(m, node, 0), x, shape);
+        return ONNX_FOLDED;
+    }
+    onnx_view_of(x, &s);
+    if (!onnx_view_reshape(&s, shape)) {
+        if (!onnx_dense(m, x))
+            return ONNX_UNSUPPORTED;
+        onnx_make_view(onnx_out(m, node, 0), x, shape);
+        return ONNX_PLAIN;
+    }
+    return onnx_give(m, node, 0, x, &s);
 }
 
 enum onnx_role onnx_reshape(struct onnx_import *m, const Onnx__NodeProto *node)
@@ -362,7 +299,7 @@ enum onnx_role onnx_reshape(struct onnx_import *m, const Onnx__NodeProto *node)
     int64_t rest = 1;
     int unknown = -1;
 
-    if (!x || !shape_of_constant(onnx_in(m, node, 1), &shape))
+    if (!x || !onnx_constant_shape(onnx_in(m, node, 1), &shape))
         return onnx_refuse(m, "to a shape that is not constant");
     for (int i = 0; i < shape.rank; i++) {
         if (shape.dim[i] == 0 && zero_is_copied)
@@ -462,47 +399,17 @@ static bool read_perm(const Onnx__NodeProto *node, int rank, int *out)
     return seen + 1 == 1u << rank;
 }
 
-/* Do the axes that are longer than 1 keep their order? */
-static bool keeps_order(const struct graph_shape *s, const int *perm)
-{
-    int last = -1;
-
-    for (int i = 0; i < s->rank; i++)
-        if (s->dim[perm[i]] != 1) {
-            if (perm[i] < last)
-                return false;
-            last = perm[i];
-        }
-    return true;
-}
-
 enum onnx_role onnx_transpose(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const struct onnx_value *x = onnx_in(m, node, 0);
-    struct graph_shape shape;
     int perm[ONNX_MAX_RANK];
-    double *v;
+    struct onnx_view s;
 
     if (!x || !read_perm(node, x->shape.rank, perm))
         return onnx_refuse(m, "a perm that is none");
-    shape = x->shape;
-    for (int i = 0; i < shape.rank; i++)
-        shape.dim[i] = x->shape.dim[perm[i]];
-    if (keeps_order(&x->shape, perm))
-        return reshaped(m, node, &shape);
-    if (x->kind != ONNX_CONSTANT)
-        return REFUSE_ACTIVATION(m);
-    v = onnx_make_constant(m, onnx_out(m, node, 0), &shape, x->is_float);
-    for (int64_t i = 0, n = v ? onnx_shape_elems(&shape) : 0; i < n; i++) {
-        int64_t left = i, at = 0;
-
-        for (int d = shape.rank - 1; d >= 0; d--) {
-            at += left % shape.dim[d] * graph_stretch(&x->shape, perm[d] + 1, x->shape.rank);
-            left /= shape.dim[d];
-        }
-        v[i] = onnx_at(x, at);
-    }
-    return ONNX_FOLDED;
+    onnx_view_of(x, &s);
+    onnx_view_permute(&s, perm);
+    return onnx_give(m, node, 0, x, &s);
 }
 
 enum onnx_role onnx_identity(struct onnx_import *m, const Onnx__NodeProto *node)

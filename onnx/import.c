@@ -2,6 +2,7 @@
 #include "onnx/import.h"
 
 #include "onnx/model.h"
+#include "onnx/views.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -314,7 +315,7 @@ static enum onnx_role check_known(struct onnx_import *m, const Onnx__NodeProto *
     return ONNX_FOLDED;
 }
 
-/* Its inputs are made, and by whom; ERR_INPUT: one is not made yet. */
+/* Its inputs are made, and by whom, and as the operator takes them; ERR_INPUT: one is not made yet. */
 static enum err check_inputs(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_operator *o,
                              enum onnx_role *role, struct why *why)
 {
@@ -326,9 +327,13 @@ static enum err check_inputs(struct onnx_import *m, const Onnx__NodeProto *node,
                            node->name ? node->name : "", v->name);
         if (v && v->kind == ONNX_NOT_HERE && *role != ONNX_UNSUPPORTED)
             *role = ONNX_BEHIND;
-        if (v && v->kind == ONNX_ACTIVATION && *role == ONNX_FOLDED && !o->pads &&
-            v->pad[0] + v->pad[1] + v->pad[2] + v->pad[3] > 0)
-            *role = onnx_refuse(m, "behind Pad");
+    }
+    for (size_t i = 0; i < node->n_input && *role == ONNX_FOLDED; i++) {
+        struct onnx_value *v = onnx_in(m, node, i);
+
+        if (v && v->kind == ONNX_ACTIVATION && v->view && o->takes < ONNX_TAKES_ALL &&
+            (o->takes == ONNX_TAKES_DENSE || !onnx_view_is_bare(v->view)) && !onnx_dense(m, v))
+            *role = ONNX_UNSUPPORTED;
     }
     return ERR_OK;
 }
@@ -387,18 +392,17 @@ static bool is_given(const struct onnx_import *m, int i_layer)
 }
 
 /* The layer of an output in its shape; of several outputs each has a name of its own. */
-static bool read_output(struct onnx_import *m, const struct onnx_value *v)
+static bool read_output(struct onnx_import *m, struct onnx_value *v)
 {
     const struct graph_shape one = {1, {1}};
     int i;
 
-    if (v->kind != ONNX_ACTIVATION || v->pad[0] + v->pad[1] + v->pad[2] + v->pad[3]) {
-        onnx_refuse(m, "output %.100s is %s", v->name,
-                    v->kind == ONNX_NOT_HERE   ? "not computed"
-                    : v->kind == ONNX_CONSTANT ? "constant"
-                                               : "behind Pad");
+    if (v->kind != ONNX_ACTIVATION) {
+        onnx_refuse(m, "output %.100s is %s", v->name, v->kind == ONNX_NOT_HERE ? "not computed" : "constant");
         return false;
     }
+    if (!onnx_dense(m, v))
+        return false;
     i = onnx_layer_as(m, v, v->shape.rank ? &v->shape : &one);
     if (i >= 0 && (is_given(m, i) || (m->file.model->graph->n_output > 1 && strcmp(m->layers[i].node.name, v->name)))) {
         const struct graph_shape shape = m->layers[i].node.shape;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* layers.c - operators that become layers of the graph, or part of the layer that they read. */
 #include "onnx/model.h"
+#include "onnx/views.h"
 
 #include <math.h>
 #include <string.h>
@@ -136,19 +137,53 @@ static enum onnx_role check_conv(struct onnx_import *m, const Onnx__NodeProto *n
     return ONNX_TUNED;
 }
 
+/* Zeros around rows and columns become pads (top, left, bottom, right) of the image within; any other view is made
+ * dense. */
+static bool take_pads(struct onnx_import *m, struct onnx_value *x, bool may, struct graph_shape *image, int64_t *pads)
+{
+    const struct onnx_view *s = x->view;
+    struct onnx_value within = *x;
+    struct onnx_view all;
+    bool alike;
+
+    *image = x->shape;
+    if (!s)
+        return true;
+    for (int d = 0; d < 4; d++)
+        image->dim[d] -= s->before[d] + s->after[d];
+    within.shape = *image;
+    within.view = NULL;
+    onnx_view_of(&within, &all);
+    alike = may && s->mode == ONNX_FILL && s->fill == 0 && s->at == 0 && !s->before[0] && !s->before[1] &&
+            !s->after[0] && !s->after[1] && memcmp(s->stride, all.stride, 4 * sizeof s->stride[0]) == 0 &&
+            graph_elems(image) == graph_elems(&layer_of(m, x)->node.shape);
+    for (int i = 0; i < 4 && alike; i++) {
+        pads[i] = i < 2 ? s->before[2 + i] : s->after[i];
+        alike = pads[i] <= GRAPH_MAX_SIZE;
+    }
+    if (alike)
+        return true;
+    memset(pads, 0, 4 * sizeof *pads);
+    *image = x->shape;
+    return onnx_dense(m, x);
+}
+
 enum onnx_role onnx_conv(struct onnx_import *m, const Onnx__NodeProto *node)
 {
-    const struct onnx_value *x = onnx_in(m, node, 0), *w = onnx_in(m, node, 1), *bias = onnx_in(m, node, 2);
+    struct onnx_value *x = onnx_in(m, node, 0);
+    const struct onnx_value *w = onnx_in(m, node, 1), *bias = onnx_in(m, node, 2);
     const int64_t groups = onnx_attribute_int(node, "group", 1);
     const enum onnx_role role = check_conv(m, node, groups);
+    struct graph_shape image;
+    int64_t pads[4] = {0};
     struct onnx_layer *l;
     bool depthwise;
     int i;
 
-    if (role == ONNX_UNSUPPORTED)
-        return role;
+    if (role == ONNX_UNSUPPORTED || !take_pads(m, x, !onnx_attribute(node, "auto_pad"), &image, pads))
+        return ONNX_UNSUPPORTED;
     depthwise = groups > 1 && groups == x->shape.dim[1] && w->shape.dim[0] == groups;
-    i = onnx_new_layer(m, node, depthwise ? GRAPH_DEPTHWISE : GRAPH_CONV2D, onnx_layer_as(m, x, &x->shape));
+    i = onnx_new_layer(m, node, depthwise ? GRAPH_DEPTHWISE : GRAPH_CONV2D, onnx_layer_as(m, x, &image));
     l = i < 0 ? NULL : &m->layers[i];
     if (!l || !onnx_give_weights(m, l, w, onnx_shape_elems(&w->shape), w->shape.dim[0]))
         return role;
@@ -156,12 +191,10 @@ enum onnx_role onnx_conv(struct onnx_import *m, const Onnx__NodeProto *node)
     l->node.key[GRAPH_R] = w->shape.dim[2];
     l->node.key[GRAPH_S] = w->shape.dim[3];
     l->node.key[GRAPH_GROUPS] = depthwise ? 1 : groups;
-    if (!read_window(m, node, l->node.key, x->shape.dim))
+    if (!read_window(m, node, l->node.key, image.dim))
         return ONNX_UNSUPPORTED;
-    if (x->pad[0] + x->pad[1] + x->pad[2] + x->pad[3] && onnx_attribute(node, "auto_pad"))
-        return onnx_refuse(m, "auto_pad behind Pad");
     for (int side = 0; side < 4; side++)
-        l->node.key[GRAPH_TOP + side] += x->pad[side];
+        l->node.key[GRAPH_TOP + side] += pads[side];
     for (int64_t k = 0; bias && k < l->n_bias; k++)
         l->bias[k] = onnx_at(bias, k);
     return onnx_finish(m, node, i, role);
@@ -179,9 +212,9 @@ static int as_rows(struct onnx_import *m, const struct onnx_value *v, int64_t n_
 }
 
 /* x[...][k] times a constant of two dimensions, w(n, k) = w[n][k] or w[k][n]; its weights times `alpha`. */
-static int new_dense(struct onnx_import *m, const Onnx__NodeProto *node, bool n_first, double alpha)
+static int new_dense(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
+                     const struct onnx_value *w, bool n_first, double alpha)
 {
-    const struct onnx_value *x = onnx_in(m, node, 0), *w = onnx_in(m, node, 1);
     const int rank = is_activation(x) ? x->shape.rank : 0;
     struct graph_shape shape;
     int64_t n, k;
@@ -215,25 +248,154 @@ static int new_dense(struct onnx_import *m, const Onnx__NodeProto *node, bool n_
     return i;
 }
 
+/* A view with its last two dimensions exchanged. */
+static void turn(struct onnx_view *s)
+{
+    int perm[ONNX_MAX_RANK];
+
+    for (int d = 0; d < s->shape.rank; d++)
+        perm[d] = d < s->shape.rank - 2 ? d : 2 * s->shape.rank - 3 - d;
+    onnx_view_permute(s, perm);
+}
+
+/* An activation as a view of two dimensions or more; of one it is a row, or a column. */
+static void matrix_of(const struct onnx_value *v, bool row, struct onnx_view *s)
+{
+    onnx_view_of(v, s);
+    if (s->shape.rank > 1)
+        return;
+    s->shape = (struct graph_shape){2, {row ? 1 : v->shape.dim[0], row ? v->shape.dim[0] : 1}};
+    s->stride[row] = s->stride[0];
+    s->stride[!row] = 1;
+}
+
+/* An activation whose elements are in the order of a view of it; its name and readers are those of v. */
+static bool ordered(struct onnx_import *m, const struct onnx_value *v, const struct onnx_view *s,
+                    struct onnx_value *out)
+{
+    const int i = onnx_view_layer(m, v, s, &s->shape);
+
+    *out = *v;
+    if (i >= 0)
+        onnx_make_activation(out, i, &s->shape);
+    return i >= 0;
+}
+
+/* Repeats the dimensions before the last two to those of `batch`; all of them in one with `joins`. */
+static int product_factor(struct onnx_import *m, const struct onnx_value *v, struct onnx_view *s,
+                          const struct graph_shape *batch, bool joins)
+{
+    const int rank = s->shape.rank, more = batch->rank - (rank - 2);
+    struct onnx_view to = {.shape = *batch, .at = s->at};
+    const int64_t n = graph_stretch(batch, 0, batch->rank), rows = s->shape.dim[rank - 2], k = s->shape.dim[rank - 1];
+
+    for (int d = 0; d < rank - 2; d++)
+        to.stride[d + more] = s->shape.dim[d] == batch->dim[d + more] ? s->stride[d] : 0;
+    for (int d = rank - 2; d < rank; d++) {
+        to.stride[to.shape.rank] = s->stride[d];
+        to.shape.dim[to.shape.rank++] = s->shape.dim[d];
+    }
+    return onnx_view_layer(m, v, &to, &(struct graph_shape){3, {joins ? 1 : n, joins ? n * rows : rows, k}});
+}
+
+/* Two activations: batch_gemm, whose second factor is transposed. */
+static enum onnx_role multiply(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *a,
+                               struct onnx_view *x, const struct onnx_value *b, struct onnx_view *w)
+{
+    struct graph_shape shape = x->shape, batch_w = w->shape, batch;
+    bool joins;
+    int i, i_w;
+
+    if (x->shape.dim[x->shape.rank - 1] != w->shape.dim[w->shape.rank - 2])
+        return onnx_refuse(m, "matrices that do not fit");
+    shape.rank -= 2;
+    batch_w.rank -= 2;
+    if (!graph_broadcast(&shape, &batch_w, &batch) || batch.rank + 2 > ONNX_MAX_RANK || graph_elems(&batch) < 1)
+        return onnx_refuse(m, "batches that do not fit");
+    joins = graph_stretch(&batch_w, 0, batch_w.rank) == 1; /* then they are rows of one product */
+    turn(w);
+    i = product_factor(m, a, x, &batch, joins);
+    i_w = i < 0 ? -1 : product_factor(m, b, w, joins ? &batch_w : &batch, joins);
+    i = i_w < 0 ? -1 : onnx_new_layer(m, node, GRAPH_BATCH_GEMM, i);
+    if (i < 0)
+        return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
+    m->layers[i].node.in[m->layers[i].node.n_in++] = i_w;
+    if (onnx_finish(m, node, i, ONNX_PLAIN) == ONNX_UNSUPPORTED)
+        return ONNX_UNSUPPORTED;
+    shape = batch;
+    if (a->shape.rank > 1)
+        shape.dim[shape.rank++] = x->shape.dim[x->shape.rank - 2];
+    if (b->shape.rank > 1)
+        shape.dim[shape.rank++] = w->shape.dim[w->shape.rank - 2];
+    onnx_out(m, node, 0)->shape = shape;
+    return ONNX_TUNED;
+}
+
+/* A constant of two dimensions times an activation, c b: the transpose of b' c'. */
+static enum onnx_role multiply_constant(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *c,
+                                        const struct onnx_value *b)
+{
+    struct onnx_value turned, y;
+    struct onnx_view s;
+
+    if (c->shape.rank != 2 || b->shape.rank < 2)
+        return onnx_refuse(m, "of a constant by an activation of other dimensions");
+    onnx_view_of(b, &s);
+    turn(&s);
+    if (!ordered(m, b, &s, &turned) || new_dense(m, node, &turned, c, true, 1) < 0)
+        return m->failed ? ONNX_TUNED : ONNX_UNSUPPORTED;
+    y = *onnx_out(m, node, 0);
+    onnx_view_of(&y, &s);
+    turn(&s);
+    return onnx_give(m, node, 0, &y, &s) == ONNX_UNSUPPORTED ? ONNX_UNSUPPORTED : ONNX_TUNED;
+}
+
 enum onnx_role onnx_matmul(struct onnx_import *m, const Onnx__NodeProto *node)
 {
-    return new_dense(m, node, false, 1) < 0 && !m->failed ? ONNX_UNSUPPORTED : ONNX_TUNED;
+    struct onnx_value *a = onnx_in(m, node, 0), *b = onnx_in(m, node, 1);
+    struct onnx_view x, w;
+
+    if (!a || !b || a->shape.rank < 1 || b->shape.rank < 1)
+        return onnx_refuse(m, "expected two matrices");
+    if (a->kind == ONNX_CONSTANT && is_activation(b))
+        return multiply_constant(m, node, a, b);
+    if (b->kind == ONNX_CONSTANT || !is_activation(a))
+        return is_activation(a) && !onnx_dense(m, a)                  ? ONNX_UNSUPPORTED
+               : new_dense(m, node, a, b, false, 1) < 0 && !m->failed ? ONNX_UNSUPPORTED
+                                                                      : ONNX_TUNED;
+    matrix_of(a, true, &x);
+    matrix_of(b, false, &w);
+    return multiply(m, node, a, &x, b, &w);
 }
 
 enum onnx_role onnx_gemm(struct onnx_import *m, const Onnx__NodeProto *node)
 {
-    const struct onnx_value *c = onnx_in(m, node, 2), *w = onnx_in(m, node, 1);
+    const struct onnx_value *a = onnx_in(m, node, 0), *c = onnx_in(m, node, 2), *w = onnx_in(m, node, 1);
     const bool n_first = onnx_attribute_int(node, "transB", 0) != 0;
     const int64_t n = w && w->shape.rank == 2 ? w->shape.dim[!n_first] : 0, n_c = c ? onnx_shape_elems(&c->shape) : 0;
-    const double beta = onnx_attribute_real(node, "beta", 1);
+    const double alpha = onnx_attribute_real(node, "alpha", 1), beta = onnx_attribute_real(node, "beta", 1);
+    struct onnx_value x;
+    struct onnx_view s, s_w;
     int i;
 
+    if (!is_activation(a) || !w || a->shape.rank != 2 || w->shape.rank != 2)
+        return onnx_refuse(m, "expected rows of an activation as first input, of 2 dimensions");
+    onnx_view_of(a, &s);
     if (onnx_attribute_int(node, "transA", 0))
-        return onnx_refuse(m, "transA");
+        turn(&s);
+    if (is_activation(w)) {
+        onnx_view_of(w, &s_w);
+        if (n_first)
+            turn(&s_w);
+        return c || alpha < 1 || alpha > 1 ? onnx_refuse(m, "of two activations with a third, or a factor")
+                                           : multiply(m, node, a, &s, w, &s_w);
+    }
     if (c && (c->kind != ONNX_CONSTANT || (n_c != n && n_c != 1) || (c->shape.rank == 2 && c->shape.dim[0] != 1) ||
               c->shape.rank > 2))
         return onnx_refuse(m, "expected a constant bias, a number for each column");
-    i = new_dense(m, node, n_first, onnx_attribute_real(node, "alpha", 1));
+    if (!ordered(m, a, &s, &x))
+        return m->failed ? ONNX_TUNED : ONNX_UNSUPPORTED;
+    i = new_dense(m, node, &x, w, n_first, alpha);
     for (int64_t k = 0; i >= 0 && c && k < n; k++)
         m->layers[i].bias[k] = beta * onnx_at(c, n_c == 1 ? 0 : k);
     return i < 0 && !m->failed ? ONNX_UNSUPPORTED : ONNX_TUNED;
@@ -402,31 +564,53 @@ enum onnx_role onnx_layer_binary(struct onnx_import *m, const Onnx__NodeProto *n
                                                                                   : onnx_eltwise(m, node);
 }
 
+/* How a value is joined with others: images along channels as they are, all else as rows of what lies from the axis
+ * on. */
+static int joined_as(struct onnx_import *m, const struct onnx_value *v, int axis)
+{
+    const int rank = v->shape.rank;
+    const struct graph_shape rows = {2, {graph_stretch(&v->shape, 0, axis), graph_stretch(&v->shape, axis, rank)}};
+
+    return onnx_layer_as(m, v, rank == 4 && axis == 1 ? &v->shape : &rows);
+}
+
 /* Two at a time: the first with the second, that with the third. */
 enum onnx_role onnx_layer_concat(struct onnx_import *m, const Onnx__NodeProto *node)
 {
-    const int64_t axis = onnx_attribute_int(node, "axis", 0);
+    const struct onnx_value *first = onnx_in(m, node, 0);
+    const int rank = first->shape.rank;
+    int64_t axis = onnx_attribute_int(node, "axis", 0);
+    struct graph_shape shape = first->shape;
     enum onnx_role role = ONNX_PLAIN;
     int joined = -1;
 
+    axis = axis < 0 ? axis + rank : axis;
+    if (axis < 0 || axis >= rank)
+        return onnx_refuse(m, "an axis that is none");
     if (node->n_input < 2)
         return onnx_identity(m, node);
     for (size_t k = 0; k < node->n_input && role == ONNX_PLAIN; k++) {
         const struct onnx_value *v = onnx_in(m, node, k);
+        struct graph_shape alike = v->shape;
         int i, more;
 
-        if (!is_activation(v) || v->shape.rank < 2 || (axis < 0 ? axis + v->shape.rank : axis) != 1)
-            return onnx_refuse(m, "expected activations joined along axis 1");
-        more = onnx_layer_as(m, v, &v->shape);
+        if (!is_activation(v) || v->shape.rank != rank)
+            return onnx_refuse(m, "of a constant with an activation, or of other numbers of dimensions");
+        alike.dim[axis] = first->shape.dim[axis];
+        if (!graph_same_shape(&alike, &first->shape))
+            return onnx_refuse(m, "shapes that do not fit");
+        more = joined_as(m, v, (int)axis);
         i = more < 0 || k == 0 ? more : onnx_new_layer(m, node, GRAPH_CONCAT, joined);
         if (i < 0)
             return role;
         if (k) {
             m->layers[i].node.in[m->layers[i].node.n_in++] = more;
             role = onnx_finish(m, node, i, role);
+            shape.dim[axis] += v->shape.dim[axis];
         }
         joined = i;
     }
+    onnx_out(m, node, 0)->shape = shape;
     return role;
 }
 
@@ -575,136 +759,142 @@ enum onnx_role onnx_pool_all(struct onnx_import *m, const Onnx__NodeProto *node,
 
 /* ---- the rest ---- */
 
-/* Over an axis that no other follows; before opset 13 over all from an axis on. */
+/* Exchanges an axis with the last one: of a view that exists or of its output. */
+static void exchange_last(struct onnx_view *s, int axis)
+{
+    int perm[ONNX_MAX_RANK];
+
+    for (int d = 0; d < s->shape.rank; d++)
+        perm[d] = d == axis ? s->shape.rank - 1 : d == s->shape.rank - 1 ? axis : d;
+    onnx_view_permute(s, perm);
+}
+
+/* Over one axis, which is the last one while it is computed; before opset 13 over all from an axis on. */
 enum onnx_role onnx_softmax(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const struct onnx_value *x = onnx_in(m, node, 0);
     const int rank = is_activation(x) ? x->shape.rank : 0;
-    int64_t axis = onnx_attribute_int(node, "axis", m->opset < 13 ? 1 : -1);
+    int64_t axis = onnx_attribute_int(node, "axis", m->opset < 13 ? 1 : -1), last;
+    bool turns;
+    struct onnx_value y;
+    struct onnx_view s;
+    struct graph_shape rows = {.rank = 2};
     enum onnx_role role;
 
     axis = axis < 0 ? axis + rank : axis;
-    if (rank < 1 || axis < 0 || axis >= rank || (m->opset >= 13 && graph_stretch(&x->shape, (int)axis + 1, rank) != 1))
-        return onnx_refuse(m, "expected an activation, and its last axis");
-    role = onnx_finish(m, node,
-                       onnx_new_layer(m, node, GRAPH_SOFTMAX,
-                                      as_rows(m, x, graph_stretch(&x->shape, 0, (int)axis),
-                                              graph_stretch(&x->shape, (int)axis, rank))),
+    if (rank < 1 || axis < 0 || axis >= rank)
+        return onnx_refuse(m, "expected an activation, and one of its axes");
+    turns = m->opset >= 13 && graph_stretch(&x->shape, (int)axis + 1, rank) != 1;
+    last = turns ? rank - 1 : axis;
+    onnx_view_of(x, &s);
+    if (turns)
+        exchange_last(&s, (int)axis);
+    rows.dim[0] = graph_stretch(&s.shape, 0, (int)last);
+    rows.dim[1] = graph_stretch(&s.shape, (int)last, rank);
+    if (!ordered(m, x, &s, &y))
+        return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
+    role = onnx_finish(m, node, onnx_new_layer(m, node, GRAPH_SOFTMAX, as_rows(m, &y, rows.dim[0], rows.dim[1])),
                        ONNX_PLAIN);
-    onnx_out(m, node, 0)->shape = x->shape;
+    if (role == ONNX_UNSUPPORTED || m->failed)
+        return role;
+    y = *onnx_out(m, node, 0);
+    y.shape = s.shape;
+    onnx_view_of(&y, &s);
+    if (turns)
+        exchange_last(&s, (int)axis);
+    onnx_give(m, node, 0, &y, &s);
     return role;
 }
 
-enum onnx_role onnx_pad(struct onnx_import *m, const Onnx__NodeProto *node)
-{
-    const struct onnx_value *x = onnx_in(m, node, 0), *value = onnx_in(m, node, 2);
-    const Onnx__AttributeProto *mode = onnx_attribute(node, "mode");
-    struct onnx_value *out = onnx_out(m, node, 0);
-    int64_t pads[2 * ONNX_MAX_RANK];
-    size_t n = 0;
-
-    if (!is_activation(x) || x->shape.rank != 4 || onnx_in(m, node, 3))
-        return onnx_refuse(m, "expected images, of 4 dimensions, and no axes");
-    if ((mode && !is_word(mode, "constant")) || onnx_attribute_real(node, "value", 0) != 0 ||
-        (value && (value->kind != ONNX_CONSTANT || onnx_shape_elems(&value->shape) != 1 || onnx_at(value, 0) != 0)))
-        return onnx_refuse(m, "expected zeros");
-    if (!onnx_ints(m, node, "pads", 1, pads, 8, &n) || n != 8 || pads[0] || pads[1] || pads[4] || pads[5])
-        return onnx_refuse(m, "expected constant pads of rows and columns");
-    onnx_make_view(out, x, &x->shape);
-    for (int i = 0; i < 4; i++) {
-        const int64_t pad = pads[i < 2 ? 2 + i : 4 + i];
-
-        if (pad < 0 || pad > GRAPH_MAX_SIZE)
-            return onnx_refuse(m, "pads below 0");
-        out->pad[i] += pad;
-    }
-    return ONNX_FOLDED;
-}
-
 const struct onnx_operator onnx_operators[] = {
-    {"Conv", onnx_conv, " auto_pad dilations group kernel_shape pads strides ", true},
-    {"Gemm", onnx_gemm, " alpha beta broadcast transA transB ", false},
-    {"MatMul", onnx_matmul, "", false},
-    {"BatchNormalization", onnx_batch_norm, " epsilon is_test momentum spatial training_mode ", false},
-    {"Relu", onnx_activation, "", false},
-    {"Clip", onnx_activation, " max min ", false},
-    {"MaxPool", onnx_pool, " auto_pad ceil_mode dilations kernel_shape pads storage_order strides ", false},
-    {"AveragePool", onnx_pool, " auto_pad ceil_mode count_include_pad dilations kernel_shape pads strides ", false},
-    {"GlobalAveragePool", onnx_global_pool, "", false},
-    {"GlobalMaxPool", onnx_global_pool, "", false},
-    {"ReduceL1", onnx_reduce, " axes keepdims noop_with_empty_axes ", false},
-    {"ReduceL2", onnx_reduce, " axes keepdims noop_with_empty_axes ", false},
-    {"ReduceLogSum", onnx_reduce, " axes keepdims noop_with_empty_axes ", false},
-    {"ReduceLogSumExp", onnx_reduce, " axes keepdims noop_with_empty_axes ", false},
-    {"ReduceMax", onnx_reduce, " axes keepdims noop_with_empty_axes ", false},
-    {"ReduceMean", onnx_reduce, " axes keepdims noop_with_empty_axes ", false},
-    {"ReduceMin", onnx_reduce, " axes keepdims noop_with_empty_axes ", false},
-    {"ReduceProd", onnx_reduce, " axes keepdims noop_with_empty_axes ", false},
-    {"ReduceSum", onnx_reduce, " axes keepdims noop_with_empty_axes ", false},
-    {"ReduceSumSquare", onnx_reduce, " axes keepdims noop_with_empty_axes ", false},
-    {"Softmax", onnx_softmax, " axis ", false},
-    {"Pad", onnx_pad, " mode pads value ", true},
-    {"Add", onnx_binary, " axis broadcast ", false},
-    {"Sub", onnx_binary, " axis broadcast ", false},
-    {"Mul", onnx_binary, " axis broadcast ", false},
-    {"Div", onnx_binary, " axis broadcast ", false},
-    {"Sum", onnx_binary, "", false},
-    {"Abs", onnx_eltwise, "", false},
-    {"And", onnx_eltwise, "", false},
-    {"Equal", onnx_eltwise, "", false},
-    {"Greater", onnx_eltwise, "", false},
-    {"GreaterOrEqual", onnx_eltwise, "", false},
-    {"Less", onnx_eltwise, "", false},
-    {"LessOrEqual", onnx_eltwise, "", false},
-    {"Not", onnx_eltwise, "", false},
-    {"Or", onnx_eltwise, "", false},
-    {"Where", onnx_eltwise, "", false},
-    {"Xor", onnx_eltwise, "", false},
-    {"Ceil", onnx_eltwise, "", false},
-    {"Celu", onnx_eltwise, " alpha ", false},
-    {"Elu", onnx_eltwise, " alpha ", false},
-    {"Erf", onnx_eltwise, "", false},
-    {"Exp", onnx_eltwise, "", false},
-    {"Floor", onnx_eltwise, "", false},
-    {"Gelu", onnx_gelu, " approximate ", false},
-    {"HardSigmoid", onnx_eltwise, " alpha beta ", false},
-    {"HardSwish", onnx_eltwise, "", false},
-    {"LeakyRelu", onnx_eltwise, " alpha ", false},
-    {"Log", onnx_eltwise, "", false},
-    {"Max", onnx_eltwise, "", false},
-    {"Mean", onnx_eltwise, "", false},
-    {"Min", onnx_eltwise, "", false},
-    {"Mish", onnx_eltwise, "", false},
-    {"Neg", onnx_eltwise, "", false},
-    {"PRelu", onnx_eltwise, "", false},
-    {"Pow", onnx_eltwise, " axis broadcast ", false},
-    {"Reciprocal", onnx_eltwise, "", false},
-    {"Round", onnx_eltwise, "", false},
-    {"Selu", onnx_eltwise, " alpha gamma ", false},
-    {"Shrink", onnx_eltwise, " bias lambd ", false},
-    {"Sigmoid", onnx_eltwise, "", false},
-    {"Sign", onnx_eltwise, "", false},
-    {"Softplus", onnx_eltwise, "", false},
-    {"Softsign", onnx_eltwise, "", false},
-    {"Sqrt", onnx_eltwise, "", false},
-    {"Swish", onnx_eltwise, " alpha ", false},
-    {"Tanh", onnx_eltwise, "", false},
-    {"ThresholdedRelu", onnx_eltwise, " alpha ", false},
-    {"Constant", onnx_constant, " value value_float value_floats value_int value_ints ", false},
-    {"ConstantOfShape", onnx_constant_of_shape, " value ", false},
-    {"Shape", onnx_shape_of, " end start ", false},
-    {"Gather", onnx_gather, " axis ", false},
-    {"Concat", onnx_concat, " axis ", false},
-    {"Slice", onnx_slice, " axes ends starts ", false},
-    {"Expand", onnx_expand, "", false},
-    {"Cast", onnx_cast, " saturate round_mode to ", false},
-    {"CastLike", onnx_cast, " saturate round_mode ", false},
-    {"Reshape", onnx_reshape, " allowzero ", false},
-    {"Flatten", onnx_flatten, " axis ", false},
-    {"Squeeze", onnx_squeeze, " axes ", false},
-    {"Unsqueeze", onnx_unsqueeze, " axes ", false},
-    {"Transpose", onnx_transpose, " perm ", false},
-    {"Identity", onnx_identity, "", true},
-    {"Dropout", onnx_dropout, " is_test ratio seed ", true},
-    {NULL, NULL, NULL, false},
+    {"Conv", onnx_conv, " auto_pad dilations group kernel_shape pads strides ", ONNX_TAKES_ALL},
+    {"Gemm", onnx_gemm, " alpha beta broadcast transA transB ", ONNX_TAKES_VIEWS},
+    {"MatMul", onnx_matmul, "", ONNX_TAKES_VIEWS},
+    {"BatchNormalization", onnx_batch_norm, " epsilon is_test momentum spatial training_mode ", ONNX_TAKES_DENSE},
+    {"Relu", onnx_activation, "", ONNX_TAKES_DENSE},
+    {"Clip", onnx_activation, " max min ", ONNX_TAKES_DENSE},
+    {"MaxPool", onnx_pool, " auto_pad ceil_mode dilations kernel_shape pads storage_order strides ", ONNX_TAKES_DENSE},
+    {"AveragePool", onnx_pool, " auto_pad ceil_mode count_include_pad dilations kernel_shape pads strides ",
+     ONNX_TAKES_DENSE},
+    {"GlobalAveragePool", onnx_global_pool, "", ONNX_TAKES_DENSE},
+    {"GlobalMaxPool", onnx_global_pool, "", ONNX_TAKES_DENSE},
+    {"Softmax", onnx_softmax, " axis ", ONNX_TAKES_VIEWS},
+    {"Pad", onnx_pad, " mode pads value ", ONNX_TAKES_VIEWS},
+    {"Add", onnx_binary, " axis broadcast ", ONNX_TAKES_DENSE},
+    {"Sub", onnx_binary, " axis broadcast ", ONNX_TAKES_DENSE},
+    {"Mul", onnx_binary, " axis broadcast ", ONNX_TAKES_DENSE},
+    {"Div", onnx_binary, " axis broadcast ", ONNX_TAKES_DENSE},
+    {"Sum", onnx_binary, "", ONNX_TAKES_DENSE},
+    {"ReduceL1", onnx_reduce, " axes keepdims noop_with_empty_axes ", ONNX_TAKES_DENSE},
+    {"ReduceL2", onnx_reduce, " axes keepdims noop_with_empty_axes ", ONNX_TAKES_DENSE},
+    {"ReduceLogSum", onnx_reduce, " axes keepdims noop_with_empty_axes ", ONNX_TAKES_DENSE},
+    {"ReduceLogSumExp", onnx_reduce, " axes keepdims noop_with_empty_axes ", ONNX_TAKES_DENSE},
+    {"ReduceMax", onnx_reduce, " axes keepdims noop_with_empty_axes ", ONNX_TAKES_DENSE},
+    {"ReduceMean", onnx_reduce, " axes keepdims noop_with_empty_axes ", ONNX_TAKES_DENSE},
+    {"ReduceMin", onnx_reduce, " axes keepdims noop_with_empty_axes ", ONNX_TAKES_DENSE},
+    {"ReduceProd", onnx_reduce, " axes keepdims noop_with_empty_axes ", ONNX_TAKES_DENSE},
+    {"ReduceSum", onnx_reduce, " axes keepdims noop_with_empty_axes ", ONNX_TAKES_DENSE},
+    {"ReduceSumSquare", onnx_reduce, " axes keepdims noop_with_empty_axes ", ONNX_TAKES_DENSE},
+    {"Abs", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"And", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Equal", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Greater", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"GreaterOrEqual", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Less", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"LessOrEqual", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Not", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Or", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Where", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Xor", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Ceil", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Celu", onnx_eltwise, " alpha ", ONNX_TAKES_DENSE},
+    {"Elu", onnx_eltwise, " alpha ", ONNX_TAKES_DENSE},
+    {"Erf", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Exp", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Floor", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Gelu", onnx_gelu, " approximate ", ONNX_TAKES_DENSE},
+    {"HardSigmoid", onnx_eltwise, " alpha beta ", ONNX_TAKES_DENSE},
+    {"HardSwish", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"LeakyRelu", onnx_eltwise, " alpha ", ONNX_TAKES_DENSE},
+    {"Log", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Max", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Mean", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Min", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Mish", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Neg", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"PRelu", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Pow", onnx_eltwise, " axis broadcast ", ONNX_TAKES_DENSE},
+    {"Reciprocal", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Round", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Selu", onnx_eltwise, " alpha gamma ", ONNX_TAKES_DENSE},
+    {"Shrink", onnx_eltwise, " bias lambd ", ONNX_TAKES_DENSE},
+    {"Sigmoid", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Sign", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Softplus", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Softsign", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Sqrt", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Swish", onnx_eltwise, " alpha ", ONNX_TAKES_DENSE},
+    {"Tanh", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"ThresholdedRelu", onnx_eltwise, " alpha ", ONNX_TAKES_DENSE},
+    {"CastLike", onnx_cast, " saturate round_mode ", ONNX_TAKES_DENSE},
+    {"Constant", onnx_constant, " value value_float value_floats value_int value_ints ", ONNX_TAKES_DENSE},
+    {"ConstantOfShape", onnx_constant_of_shape, " value ", ONNX_TAKES_DENSE},
+    {"Shape", onnx_shape_of, " end start ", ONNX_TAKES_ALL},
+    {"Gather", onnx_gather, " axis ", ONNX_TAKES_VIEWS},
+    {"Concat", onnx_concat, " axis ", ONNX_TAKES_DENSE},
+    {"Split", onnx_split, " axis num_outputs split ", ONNX_TAKES_VIEWS},
+    {"Tile", onnx_tile, "", ONNX_TAKES_VIEWS},
+    {"DepthToSpace", onnx_depth_to_space, " blocksize mode ", ONNX_TAKES_VIEWS},
+    {"SpaceToDepth", onnx_space_to_depth, " blocksize mode ", ONNX_TAKES_VIEWS},
+    {"Slice", onnx_slice, " axes ends starts ", ONNX_TAKES_VIEWS},
+    {"Expand", onnx_expand, "", ONNX_TAKES_VIEWS},
+    {"Cast", onnx_cast, " saturate round_mode to ", ONNX_TAKES_DENSE},
+    {"Reshape", onnx_reshape, " allowzero ", ONNX_TAKES_VIEWS},
+    {"Flatten", onnx_flatten, " axis ", ONNX_TAKES_VIEWS},
+    {"Squeeze", onnx_squeeze, " axes ", ONNX_TAKES_VIEWS},
+    {"Unsqueeze", onnx_unsqueeze, " axes ", ONNX_TAKES_VIEWS},
+    {"Transpose", onnx_transpose, " perm ", ONNX_TAKES_VIEWS},
+    {"Identity", onnx_identity, "", ONNX_TAKES_ALL},
+    {"Dropout", onnx_dropout, " is_test ratio seed ", ONNX_TAKES_ALL},
+    {NULL, NULL, NULL, ONNX_TAKES_DENSE},
 };

@@ -117,6 +117,7 @@ void onnx_make_activation(struct onnx_value *out, int i_layer, const struct grap
     out->kind = ONNX_ACTIVATION;
     out->shape = *shape;
     out->i_layer = i_layer;
+    out->view = NULL;
     out->sole = out->n_readers == 1;
 }
 

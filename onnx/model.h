@@ -19,6 +19,8 @@ enum onnx_kind {
     ONNX_ACTIVATION
 };
 
+struct onnx_view;
+
 struct onnx_value {
     const char *name;
     enum onnx_kind kind;
@@ -30,11 +32,10 @@ struct onnx_value {
     struct onnx_tensor tensor;
     double *v;
     bool is_uniform; /* every element is v[0] */
-    /* an activation: the elements of a layer's output in their order, whatever the shape, with zeros to be put around
-     * (top, left, bottom, right) by who reads it */
+    /* an activation: the elements of a layer's output, in their order whatever the shape, or a view of them */
     int i_layer;
-    bool sole; /* who reads it is the only reader of that layer's output */
-    int64_t pad[4];
+    bool sole;                    /* who reads it is the only reader of that layer's output */
+    const struct onnx_view *view; /* NULL: none */
 };
 
 /* A line of the graph to be, and its weights. */
@@ -71,21 +72,25 @@ struct onnx_import {
 /* An operator: turns a node into layers or values. Returns ONNX_UNSUPPORTED with onnx_refuse. */
 typedef enum onnx_role onnx_op(struct onnx_import *m, const Onnx__NodeProto *node);
 
+/* Inputs that are views are made dense before an operator runs that does not take them; of VIEWS what has something
+ * around. */
+enum onnx_takes { ONNX_TAKES_DENSE, ONNX_TAKES_VIEWS, ONNX_TAKES_ALL };
+
 struct onnx_operator {
     const char *name;
     onnx_op *run;
     const char *attributes; /* that it knows, with blanks around each; a node with another one is not supported */
-    bool pads;              /* takes inputs with zeros around them */
+    enum onnx_takes takes;
 };
 extern const struct onnx_operator onnx_operators[]; /* ended by name == NULL */
 
-/* The operators of eltwise.c, fold.c, layers.c and reduce.c. */
+/* The operators of eltwise.c, fold.c, move.c, layers.c and reduce.c. */
 onnx_op onnx_eltwise, onnx_gelu;
 onnx_op onnx_binary, onnx_cast, onnx_constant, onnx_constant_of_shape, onnx_shape_of, onnx_gather, onnx_concat,
     onnx_slice, onnx_expand, onnx_reshape, onnx_flatten, onnx_squeeze, onnx_unsqueeze, onnx_transpose, onnx_identity,
-    onnx_dropout;
+    onnx_dropout, onnx_split, onnx_tile, onnx_pad, onnx_depth_to_space, onnx_space_to_depth;
 onnx_op onnx_conv, onnx_gemm, onnx_matmul, onnx_batch_norm, onnx_activation, onnx_pool, onnx_global_pool, onnx_reduce,
-    onnx_softmax, onnx_pad;
+    onnx_softmax;
 
 enum onnx_role onnx_refuse(struct onnx_import *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -106,6 +111,12 @@ bool onnx_int_at(const struct onnx_value *v, int64_t i, int64_t *out);
  * numbers. *n = 0 where both are left out. */
 bool onnx_ints(const struct onnx_import *m, const Onnx__NodeProto *node, const char *attribute, size_t i_input,
                int64_t *out, size_t most, size_t *n);
+
+/* Sizes out of a constant vector; false where they are none. */
+bool onnx_constant_shape(const struct onnx_value *v, struct graph_shape *out);
+
+/* An attribute `axis` that names one of `rank` axes; false otherwise. */
+bool onnx_axis(const Onnx__NodeProto *node, int64_t otherwise, int rank, int *out);
 
 /* Makes a value a constant of zeros, to be written; NULL: over the limit on memory, m->failed is set. */
 double *onnx_make_constant(struct onnx_import *m, struct onnx_value *out, const struct graph_shape *shape,
@@ -146,7 +157,7 @@ enum onnx_role onnx_pool_all(struct onnx_import *m, const Onnx__NodeProto *node,
 enum onnx_role onnx_eltwise_of(struct onnx_import *m, const Onnx__NodeProto *node, const char *text,
                                const double *numbers, size_t n);
 
-/* Elementwise Add, Sub, Mul, Div, and Concat, where an input is no constant. */
-onnx_op onnx_layer_binary, onnx_layer_concat;
+/* Elementwise Add, Sub, Mul, Div, Concat and Gather, where an input is no constant. */
+onnx_op onnx_layer_binary, onnx_layer_concat, onnx_gather_view;
 
 #endif

@@ -3,7 +3,7 @@
 # test_onnx.sh - ONNX's own backend tests through `tune import`, `tune deploy` and bundles on an OpenCL device: every test of operators
 # that networks have has to give ONNX's outputs; the others are counted by what is missing (docs/networks.md).
 #
-#   scripts/test_onnx.sh [ONLY]      tests whose names match the regular expression
+#   scripts/test_onnx.sh [REGEX]   # of names; all without it
 #
 # Needs the programs (TUNE_BIN_DIR, else build/bin) and scripts/install_deps.sh --bench (TUNE_PEERS). Exit code 77: no onnx here, or no
 # device.
@@ -14,7 +14,6 @@ case "${1:-}" in
 "") ;;
 --help | -h) head_comment scripts/test_onnx.sh ;;
 -*) fail "unknown argument '$1'; --help tells more" ;;
-*) only=$1 ;;
 esac
 python=${TUNE_PEERS:-$HOME/.cache/tune-peers/venv}/bin/python
 bin=$(cd "${TUNE_BIN_DIR:-build/bin}" && pwd)
@@ -29,4 +28,4 @@ if ! "$bin/tune" run "dense f32 m=1 n=4 k=4" --trials 1 --threads 1 -q -o "$dir/
     echo "test_onnx.sh: skipped: no record from an OpenCL device: $(tail -n 1 "$dir/run.txt")"
     exit 77
 fi
-"$python" tests/onnx/backend_tests.py "$bin" "$PWD" "$dir" "${only:-}"
+"$python" tests/onnx/backend_tests.py "$bin" "$PWD" "$dir" "${1:-}"

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -225,11 +226,65 @@ static void reshape(const struct ref *f, size_t i)
     memcpy(f->of[i], f->of[f->g->nodes[i].in[0]], (size_t)size(&f->g->nodes[i]) * sizeof *f->of[i]);
 }
 
+/* A number list of a node's words, "d0=5,1": v[0..1], as they are where it is not there. */
+static void listed(const struct graph_node *n, const char *key, long long *v)
+{
+    const char *at = strstr(n->words, key);
+
+    if (at && sscanf(at + strlen(key), "%lld,%lld", &v[0], &v[1]) < 2)
+        v[1] = v[0];
+}
+
+/* Zeros around; y's dimensions from the innermost one, d0. */
+static void copy(const struct ref *f, size_t i)
+{
+    const struct graph_node *n = &f->g->nodes[i];
+    long long at[2] = {0, 0}, d[6][2], p[6][2] = {{0}};
+
+    listed(n, "at=", at);
+    for (int k = 0; k < 6; k++) {
+        const char dims[] = {'d', (char)('0' + k), '=', '\0'}, pads[] = {'p', (char)('0' + k), '=', '\0'};
+
+        d[k][0] = d[k][1] = 1;
+        listed(n, dims, d[k]);
+        listed(n, pads, p[k]);
+    }
+    for (int64_t y = 0; y < size(n); y++) {
+        int64_t rest = y, from = at[0], outside = 0;
+
+        for (int k = 0; k < 6; k++) {
+            const int64_t length = p[k][0] + d[k][0] + p[k][1], place = rest % length - p[k][0];
+
+            outside += place < 0 || place >= d[k][0];
+            from += place * d[k][1];
+            rest /= length;
+        }
+        f->of[i][y] = outside ? 0 : f->of[n->in[0]][from];
+    }
+}
+
+static void product(const struct ref *f, size_t i)
+{
+    const struct graph_node *n = &f->g->nodes[i];
+    const int64_t *y = n->shape.dim, n_k = f->g->nodes[n->in[0]].shape.dim[2];
+
+    for (int64_t b = 0; b < y[0]; b++)
+        for (int64_t r = 0; r < y[1]; r++)
+            for (int64_t c = 0; c < y[2]; c++) {
+                double sum = 0;
+
+                for (int64_t k = 0; k < n_k; k++)
+                    sum += f->of[n->in[0]][(b * y[1] + r) * n_k + k] * f->of[n->in[1]][(b * y[2] + c) * n_k + k];
+                f->of[i][(b * y[1] + r) * y[2] + c] = rounded(f->t, sum);
+            }
+}
+
 void ref_network(const struct graph *g, enum dtype t, double *const *arguments, ref_weights *weights, void *arg)
 {
     static void (*const compute[N_GRAPH_OPS])(const struct ref *f, size_t i) = {
-        [GRAPH_CONV2D] = conv, [GRAPH_DEPTHWISE] = conv, [GRAPH_POOL2D] = pool,     [GRAPH_DENSE] = dense,
-        [GRAPH_ADD] = add,     [GRAPH_CONCAT] = concat,  [GRAPH_SOFTMAX] = softmax, [GRAPH_RESHAPE] = reshape};
+        [GRAPH_CONV2D] = conv, [GRAPH_DEPTHWISE] = conv,    [GRAPH_POOL2D] = pool,     [GRAPH_DENSE] = dense,
+        [GRAPH_ADD] = add,     [GRAPH_CONCAT] = concat,     [GRAPH_SOFTMAX] = softmax, [GRAPH_RESHAPE] = reshape,
+        [GRAPH_COPY] = copy,   [GRAPH_BATCH_GEMM] = product};
     struct ref f = {.g = g, .t = t, .weights = weights, .arg = arg};
     size_t n = 0;
 

@@ -390,11 +390,23 @@ static const char several_text[] = "x = input c=16 h=6 w=5\n"
 
 static void networks_of_several_inputs_and_outputs_give_what_they_mean(void **state)
 {
+    static const char moved[] = "x = input c=16 h=6 w=5\n"
+                                "c = conv2d x k=16 r=1 s=1\n"
+                                "t = strided_copy c shape=1,6,5,16 at=0 d0=16,30 d1=30,1\n"
+                                "p = strided_copy t shape=1,8,5,19 at=464 d0=16,1 d1=5,-16 d2=6,-80 p0=1,2 p2=2,0\n"
+                                "s = strided_copy p shape=2,4,5 at=40 d0=5,19 d1=4,0 d2=2,95\n"
+                                "d = pool2d p max r=2 s=2\n"
+                                "w = input shape=2,3,5\n"
+                                "m = batch_gemm s + w\n"
+                                "q = softmax m\n"
+                                "output s d q\n";
     static const char copied[] = "x = input shape=3,5\ny = reshape x shape=15\noutput x y\n";
 
     (void)state;
     check(several_text, DTYPE_F32, (const size_t[]){0, 5}, 2, 2e-6);
     check(several_text, DTYPE_F16, (const size_t[]){3}, 1, 1e-2);
+    check(moved, DTYPE_F32, (const size_t[]){3}, 1, 2e-6);
+    check(moved, DTYPE_F16, (const size_t[]){0}, 1, 1e-2);
     check(copied, DTYPE_F32, (const size_t[]){0}, 1, 0);
 }
 

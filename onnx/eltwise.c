@@ -4,7 +4,6 @@
 #include "core/buf.h"
 #include "core/err.h"
 #include "kernels/eltwise/expression.h"
-#include "kernels/workload.h"
 #include "onnx/model.h"
 
 #include <assert.h>
@@ -14,7 +13,6 @@
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyz_"
 #define F "f=" /* of the layer's words */
-#define MAX_TEXT (WORKLOAD_MAX_WORD - 1)
 
 /* What becomes of an operator: a to c are its inputs, $NAME an attribute. What is true is 1, what is not is 0. */
 static const struct rule {
@@ -208,7 +206,7 @@ static bool is_fine(const struct chain *c)
 {
     struct eltwise parsed;
 
-    return c->text.len <= MAX_TEXT && eltwise_parse(buf_text(&c->text), &parsed, NULL) == ERR_OK;
+    return c->text.len <= ELTWISE_MAX_TEXT && eltwise_parse(buf_text(&c->text), &parsed, NULL) == ERR_OK;
 }
 
 /* The shape that the operands are repeated to: as values, and as layers have it. */
@@ -358,6 +356,19 @@ enum onnx_role onnx_eltwise_of(struct onnx_import *m, const Onnx__NodeProto *nod
         return m->failed ? ONNX_PLAIN : onnx_refuse(m, "of a constant");
     for (size_t k = 0; k < n; k++)
         operands[k + 1] = (struct operand){.is_number = true, .number = (float)numbers[k]};
+    return join(m, node, &rules[0], text, operands, n + 1, &out);
+}
+
+enum onnx_role onnx_eltwise_values(struct onnx_import *m, const Onnx__NodeProto *node, const char *text,
+                                   const struct onnx_value *const *values, size_t n, double number)
+{
+    struct operand operands[ELTWISE_MAX_INPUTS], out;
+
+    assert(n < ELTWISE_MAX_INPUTS);
+    for (size_t k = 0; k < n; k++)
+        if (!read_operand(m, values[k], &operands[k]))
+            return m->failed ? ONNX_PLAIN : onnx_refuse(m, "with a constant of several numbers");
+    operands[n] = (struct operand){.is_number = true, .number = (float)number};
     return join(m, node, &rules[0], text, operands, n + 1, &out);
 }
 

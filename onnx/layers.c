@@ -426,6 +426,26 @@ static enum onnx_role scale_channels(struct onnx_import *m, const Onnx__NodeProt
     return folds ? ONNX_FOLDED : ONNX_TUNED;
 }
 
+enum onnx_role onnx_scale_along(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
+                                int axis, const struct onnx_value *factor, const struct onnx_value *term)
+{
+    const int64_t c = x->shape.dim[axis];
+    double *numbers;
+
+    if (!is_vector(factor, c) || !is_vector(term, c))
+        return onnx_refuse(m, "expected constants, a number for each place along one axis");
+    numbers = onnx_memory_take(&m->file.memory, 2 * (size_t)c * sizeof *numbers);
+    if (!numbers) {
+        m->failed = ERR_LIMIT;
+        return ONNX_FOLDED;
+    }
+    for (int64_t k = 0; k < c; k++) {
+        numbers[k] = factor ? onnx_at(factor, k) : 1;
+        numbers[c + k] = term ? onnx_at(term, k) : 0;
+    }
+    return scale_channels(m, node, x, axis, numbers, numbers + c);
+}
+
 enum onnx_role onnx_batch_norm(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const struct onnx_value *x = onnx_in(m, node, 0);
@@ -877,6 +897,10 @@ const struct onnx_operator onnx_operators[] = {
     {"Tanh", onnx_eltwise, "", ONNX_TAKES_DENSE},
     {"ThresholdedRelu", onnx_eltwise, " alpha ", ONNX_TAKES_DENSE},
     {"CastLike", onnx_cast, " saturate round_mode ", ONNX_TAKES_DENSE},
+    {"LogSoftmax", onnx_log_softmax, " axis ", ONNX_TAKES_DENSE},
+    {"InstanceNormalization", onnx_normalization, " epsilon ", ONNX_TAKES_DENSE},
+    {"LayerNormalization", onnx_normalization, " axis epsilon stash_type ", ONNX_TAKES_DENSE},
+    {"RMSNormalization", onnx_normalization, " axis epsilon stash_type ", ONNX_TAKES_DENSE},
     {"Constant", onnx_constant, " value value_float value_floats value_int value_ints ", ONNX_TAKES_DENSE},
     {"ConstantOfShape", onnx_constant_of_shape, " value ", ONNX_TAKES_DENSE},
     {"Shape", onnx_shape_of, " end start ", ONNX_TAKES_ALL},

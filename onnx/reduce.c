@@ -89,11 +89,11 @@ static void drop_axes(struct graph_shape *s, unsigned axes)
     s->rank = rank;
 }
 
-static enum onnx_role reduce_axes(struct onnx_import *m, const Onnx__NodeProto *node, unsigned axes, bool keeps)
+static enum onnx_role by_rule(struct onnx_import *m, const Onnx__NodeProto *node, const struct rule *rule,
+                              const struct onnx_value *x, unsigned axes)
 {
-    const struct rule *rule = rule_of(node->op_type);
-    const struct graph_shape shape = onnx_in(m, node, 0)->shape;
-    struct onnx_value at = *onnx_in(m, node, 0);
+    const struct graph_shape shape = x->shape;
+    struct onnx_value at = *x;
     enum onnx_role role = ONNX_PLAIN;
     bool is_first = true;
     int from = 0, to = 0;
@@ -110,6 +110,21 @@ static enum onnx_role reduce_axes(struct onnx_import *m, const Onnx__NodeProto *
         is_first = false;
         from = to;
     }
+    return role;
+}
+
+enum onnx_role onnx_reduce_axes(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
+                                const char *kind, unsigned axes)
+{
+    const struct rule rule = {"", kind, kind, kind};
+
+    return by_rule(m, node, &rule, x, axes);
+}
+
+static enum onnx_role reduce_axes(struct onnx_import *m, const Onnx__NodeProto *node, unsigned axes, bool keeps)
+{
+    const enum onnx_role role = by_rule(m, node, rule_of(node->op_type), onnx_in(m, node, 0), axes);
+
     if (!keeps)
         drop_axes(&onnx_out(m, node, 0)->shape, axes);
     return role;

@@ -3,6 +3,7 @@
 #ifndef TUNE_KERNELS_ELTWISE_ELTWISE_H
 #define TUNE_KERNELS_ELTWISE_ELTWISE_H
 
+#include "core/err.h"
 #include "kernels/build.h"
 #include "kernels/eltwise/expression.h"
 #include "kernels/expect.h"

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #define ELTWISE_MAX_INPUTS 4
+#define ELTWISE_MAX_TEXT 191 /* characters of an expression in a workload */
 #define ELTWISE_MAX_NODES 96 /* as many as fit into a text key */
 #define ELTWISE_NUMBER_BYTES 24
 

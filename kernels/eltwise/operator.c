@@ -11,6 +11,8 @@
 
 #define MAX_ELEMS (((int64_t)1 << 31) - 1)
 
+_Static_assert(ELTWISE_MAX_TEXT == WORKLOAD_MAX_WORD - 1, "the expression is the workload's text key");
+
 static const struct operator_key keys[] = {
     {"y", KEY_SIZES, true, 1, MAX_ELEMS, 0, NULL, "shape of y"},
     {"a", KEY_SIZES, false, 1, MAX_ELEMS, 0, NULL, "shape of a where it is not that of y: 1 or y's size each"},

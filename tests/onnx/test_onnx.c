@@ -227,6 +227,27 @@ static void axes_are_reduced_stretch_by_stretch(void **state)
                 "y_3 = reshape y shape=2,3,1,1,1\n");
 }
 
+/* (x - mean) / sqrt(mean of (x - mean)^2 + epsilon), with a scale and bias that are inputs or constants. */
+static void normalizations_are_reductions_and_chains(void **state)
+{
+    (void)state;
+    check_graph(
+        "opset 17\ninput x 2 6\ninput s 6\ninput b 6\nnode LayerNormalization x s b -> y epsilon=0.5\noutput y\n",
+        "x = input shape=2,6\ns = input shape=6\nb = input shape=6\nx_3 = reshape x shape=2,6,1\n"
+        "y = reduce x_3 kind=mean\ny_5 = eltwise x + y f=mul(sub(a,b),sub(a,b))\n"
+        "y_6 = reshape y_5 shape=2,6,1\ny_7 = reduce y_6 kind=mean\n"
+        "y_8 = eltwise y_7 f=reciprocal(sqrt(add(a,0.5)))\n"
+        "y_10 = eltwise x + y + y_8 + s f=mul(mul(sub(a,b),c),d)\ny_11 = eltwise y_10 + b f=add(a,b)\n");
+    check_weights(
+        "opset 13\ninput x 1 2 3 3\nconst s 2 = 2 3\nconst b 2 = -1 1\nnode InstanceNormalization x s b -> y\n"
+        "output y\n",
+        (const float[]){2, 3, -1, 1}, 4, "y_11 w 0 8\ny_11 bias 8 8\n");
+    check_graph("opset 13\ninput x 2 5 3\nnode LogSoftmax x -> y axis=1\noutput y\n",
+                "x = input shape=2,5,3\ny = reduce x kind=max\ny_2 = reshape y shape=2,1,3\n"
+                "y_3 = eltwise x + y_2 f=sub(a,b)\ny_4 = reduce y_3 kind=log_sum_exp\n"
+                "y_5 = reshape y_4 shape=2,1,3\ny_6 = eltwise y_3 + y_5 f=sub(a,b)\n");
+}
+
 /* Every call is kept, in as many layers as their texts need. */
 static void long_chains_are_cut_where_a_workload_ends(void **state)
 {
@@ -935,6 +956,7 @@ int main(void)
         cmocka_unit_test(what_follows_a_layer_is_done_in_its_kernel),
         cmocka_unit_test(what_others_read_stays_as_it_is),
         cmocka_unit_test(chains_of_elements_are_one_layer),
+        cmocka_unit_test(normalizations_are_reductions_and_chains),
         cmocka_unit_test(axes_are_reduced_stretch_by_stretch),
         cmocka_unit_test(long_chains_are_cut_where_a_workload_ends),
         cmocka_unit_test(channels_are_joined_two_at_a_time),

@@ -152,15 +152,20 @@ static enum err print_workload(const struct cli *c, const char *line, const stru
 
 static void print_key(const struct operator_key *key)
 {
-    static const char *const forms[] = {
-        [KEY_INT] = "",  [KEY_PAIR] = "; or h,w", [KEY_PAD] = "; or h,w; or top,left,bottom,right",
-        [KEY_WORD] = "", [KEY_FRACTION] = "",     [KEY_HASH] = ""};
+    static const char *const forms[] = {[KEY_INT] = "",
+                                        [KEY_PAIR] = "; or h,w",
+                                        [KEY_PAD] = "; or h,w; or top,left,bottom,right",
+                                        [KEY_WORD] = "",
+                                        [KEY_FRACTION] = "",
+                                        [KEY_HASH] = "",
+                                        [KEY_SIZES] = "; 1 to 6, like 2x3x5",
+                                        [KEY_TEXT] = ""};
     struct buf range;
 
     buf_init(&range, 4096);
     workload_key_range(key, &range);
     printf("| `%s` | %s%s | ", key->name, buf_text(&range), forms[key->kind]);
-    if (key->required || key->kind == KEY_FRACTION || key->kind == KEY_HASH)
+    if (key->required || key->kind == KEY_FRACTION || key->kind == KEY_HASH || key->kind == KEY_SIZES)
         printf("%s", key->required ? "needed" : "none");
     else if (key->kind == KEY_WORD)
         printf("%s", key->words[0]);

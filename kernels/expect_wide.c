@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/expect_wide.h"
 
+#include "kernels/eltwise/eltwise.h"
 #include "kernels/epilogue.h"
+#include "kernels/reduce/reduce.h"
 
 #include <math.h>
 #include <string.h>
@@ -177,7 +179,15 @@ static void widen_random(const struct workload *w, enum exact_data data, enum ex
         widen_recurrent(w, t);
     else if (is(t, "offset"))
         return;
-    else if (strcmp(op, "softmax") == 0)
+    else if (strcmp(op, "reduce") == 0 && !reduce_takes_any(w))
+        return;
+    else if (strcmp(op, "eltwise") == 0) { /* others overflow, or have no result */
+        if (eltwise_takes_any(w)) {
+            widen_moved(t, true);
+            t->random.lo /= 2; /* products */
+            t->random.hi = floor(t->random.hi / 2);
+        }
+    } else if (strcmp(op, "softmax") == 0)
         widen_softmax(w, t);
     else if (workload_has(w, "epilogue") && (epilogue_of(w) & EPILOGUE_REQUANT))
         widen_requantised(w, t);

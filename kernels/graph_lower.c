@@ -40,6 +40,8 @@ static bool fits(const struct graph *g, size_t i, int layout)
 {
     const struct graph_node *n = &g->nodes[i];
 
+    if (n->op == GRAPH_ELTWISE)
+        return graph_eltwise_fits(g, i, lanes_of[layout]);
     if (n->op == GRAPH_CONCAT)
         return fitting(g, (size_t)n->in[0], layout) && fitting(g, (size_t)n->in[1], layout);
     return fitting(g, i, layout) || fitting(g, (size_t)n->in[0], layout);

@@ -158,6 +158,14 @@ static enum err softmax_shape(struct graph_node *n, const struct graph_shape *co
     return in[0]->rank > 1 ? ERR_OK : why_set(why, ERR_INPUT, "softmax reads rows, of 2 dimensions or more");
 }
 
+static enum err reduce_shape(struct graph_node *n, const struct graph_shape *const in[], struct why *why)
+{
+    if (in[0]->rank != 3)
+        return why_set(why, ERR_INPUT, "reduce reads tensors of 3 dimensions and takes away the second");
+    n->shape = (struct graph_shape){2, {in[0]->dim[0], in[0]->dim[2]}};
+    return ERR_OK;
+}
+
 static enum err reshape_shape(struct graph_node *n, const struct graph_shape *const in[], struct why *why)
 {
     char x[128], y[128];
@@ -290,6 +298,15 @@ static void softmax_sizes(const struct graph *g, size_t i, enum dtype t, int lay
     buf_printf(out, " m=%lld n=%lld", (long long)s->dim[0], (long long)graph_stretch(s, 1, s->rank));
 }
 
+static void reduce_sizes(const struct graph *g, size_t i, enum dtype t, int layout, struct buf *out)
+{
+    const struct graph_shape *x = read_by(g, i);
+
+    (void)t;
+    (void)layout;
+    buf_printf(out, " outer=%lld n=%lld inner=%lld", (long long)x->dim[0], (long long)x->dim[1], (long long)x->dim[2]);
+}
+
 static enum err product_shape(struct graph_node *n, const struct graph_shape *const in[], struct why *why)
 {
     const int64_t *x = in[0]->dim, *w = in[1]->dim;
@@ -366,6 +383,19 @@ const struct graph_rule graph_rules[N_GRAPH_OPS] = {
     [GRAPH_CONCAT] =
         {.name = "concat", .least_in = 2, .most_in = 2, .blocks = true, .shape = concat_shape, .sizes = concat_sizes},
     [GRAPH_SOFTMAX] = {.name = "softmax", .least_in = 1, .most_in = 1, .shape = softmax_shape, .sizes = softmax_sizes},
+    [GRAPH_ELTWISE] = {.name = "eltwise",
+                       .least_in = 1,
+                       .most_in = 4,
+                       .own_words = true,
+                       .blocks = true,
+                       .shape = graph_eltwise_shape,
+                       .sizes = graph_eltwise_sizes},
+    [GRAPH_REDUCE] = {.name = "reduce",
+                      .least_in = 1,
+                      .most_in = 1,
+                      .own_words = true,
+                      .shape = reduce_shape,
+                      .sizes = reduce_sizes},
     [GRAPH_RESHAPE] = {.name = "reshape", .least_in = 1, .most_in = 1, .has_shape = true, .shape = reshape_shape},
     [GRAPH_COPY] = {.name = "strided_copy",
                     .least_in = 1,

@@ -29,6 +29,12 @@ struct graph_rule {
 };
 extern const struct graph_rule graph_rules[N_GRAPH_OPS];
 
+/* Of element-wise chains (graph_eltwise.c): as the members of a rule; can it be computed in blocks of so many channels?
+ */
+enum err graph_eltwise_shape(struct graph_node *n, const struct graph_shape *const in[], struct why *why);
+void graph_eltwise_sizes(const struct graph *g, size_t i, enum dtype t, int layout, struct buf *out);
+bool graph_eltwise_fits(const struct graph *g, size_t i, int lanes);
+
 /* In int8: a dense layer gives its sums to softmax, which alone reads it then, and to the caller where nobody does. */
 bool graph_gives_sums(const struct graph *g, size_t i);
 

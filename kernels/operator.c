@@ -9,7 +9,9 @@
 #include "kernels/deformable_conv2d/deformable_conv2d.h"
 #include "kernels/dense/dense.h"
 #include "kernels/depthwise_conv2d/depthwise_conv2d.h"
+#include "kernels/eltwise/eltwise.h"
 #include "kernels/pool2d/pool2d.h"
+#include "kernels/reduce/reduce.h"
 #include "kernels/rnn/rnn.h"
 #include "kernels/softmax/softmax.h"
 #include "kernels/sparse_conv2d/sparse.h"
@@ -34,6 +36,8 @@ const struct operator_desc *const operator_table[] = {
     &operator_softmax,
     &operator_strided_copy,
     &operator_transform,
+    &operator_eltwise,
+    &operator_reduce,
     /* the next one here */
     NULL,
 };

@@ -13,8 +13,9 @@
 #include <stdint.h>
 
 /* KEY_FRACTION: a decimal number of at most 6 places, kept in millionths (also min, max, otherwise). KEY_HASH: sha256:
- * and 64 hex digits, 64 bits in each part, the first digits in the first; all 0 when left out. */
-enum key_kind { KEY_INT, KEY_PAIR, KEY_PAD, KEY_WORD, KEY_FRACTION, KEY_HASH };
+ * and 64 hex digits, 64 bits in each part, the first digits in the first; all 0 when left out. KEY_SIZES: 1 to 6
+ * sizes with an x between, all 0 when left out. KEY_TEXT: a word that the operator reads itself, and is needed. */
+enum key_kind { KEY_INT, KEY_PAIR, KEY_PAD, KEY_WORD, KEY_FRACTION, KEY_HASH, KEY_SIZES, KEY_TEXT };
 
 struct operator_key {
     const char *name;

@@ -9,13 +9,19 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define MAX_TOKEN 128
+#define MAX_TOKEN (WORKLOAD_MAX_WORD + 64)
 #define BLANKS " \t"
 
 static int n_parts(enum key_kind kind)
 {
-    static const int parts[] = {
-        [KEY_INT] = 1, [KEY_PAIR] = 2, [KEY_PAD] = 4, [KEY_WORD] = 1, [KEY_FRACTION] = 1, [KEY_HASH] = 4};
+    static const int parts[] = {[KEY_INT] = 1,
+                                [KEY_PAIR] = 2,
+                                [KEY_PAD] = 4,
+                                [KEY_WORD] = 1,
+                                [KEY_FRACTION] = 1,
+                                [KEY_HASH] = 4,
+                                [KEY_SIZES] = WORKLOAD_MAX_PARTS,
+                                [KEY_TEXT] = 0};
 
     return parts[kind];
 }
@@ -138,6 +144,8 @@ void workload_key_range(const struct operator_key *key, struct buf *out)
         put_fraction(key->min, out);
         buf_puts(out, " to ");
         put_fraction(key->max, out);
+    } else if (key->kind == KEY_TEXT) {
+        buf_printf(out, "at most %d characters", WORKLOAD_MAX_WORD - 1);
     } else {
         buf_printf(out, "%lld to %lld", (long long)key->min, (long long)key->max);
     }
@@ -204,11 +212,48 @@ void workload_hash_text(const int64_t v[4], char hex[65])
     hex[64] = '\0';
 }
 
-static enum err parse_value(const char *text, const struct operator_key *key, int64_t v[4], struct why *why)
+/* Sizes with an x between them. */
+static enum err parse_sizes(const char *text, const struct operator_key *key, int64_t v[], struct why *why)
+{
+    const char *at = text;
+
+    for (int n = 0; n < WORKLOAD_MAX_PARTS; n++) {
+        const size_t digits = strspn(at, "0123456789");
+
+        for (size_t i = 0; i < digits && v[n] <= key->max; i++)
+            v[n] = v[n] * 10 + (at[i] - '0');
+        if (!digits || v[n] < key->min || v[n] > key->max)
+            break;
+        at += digits;
+        if (!*at)
+            return ERR_OK;
+        if (*at++ != 'x')
+            break;
+    }
+    return why_set(why, ERR_INPUT, "%s=%s: expected 1 to %d sizes from %lld to %lld, like 2x3x5 (%s)", key->name, text,
+                   WORKLOAD_MAX_PARTS, (long long)key->min, (long long)key->max, key->help);
+}
+
+static enum err parse_text(const char *text, const struct operator_key *key, char out[WORKLOAD_MAX_WORD],
+                           struct why *why)
+{
+    const size_t n = strlen(text);
+
+    if (n == 0 || n >= WORKLOAD_MAX_WORD)
+        return why_set(why, n ? ERR_LIMIT : ERR_INPUT, "%s: expected 1 to %d characters (%s)", key->name,
+                       WORKLOAD_MAX_WORD - 1, key->help);
+    memcpy(out, text, n + 1);
+    return ERR_OK;
+}
+
+static enum err parse_value(const char *text, const struct operator_key *key, int64_t v[], struct why *why)
 {
     int64_t list[4] = {0, 0, 0, 0};
     int n = 0;
     enum err e;
+
+    if (key->kind == KEY_SIZES)
+        return parse_sizes(text, key, v, why);
 
     if (key->kind == KEY_WORD)
         return parse_word(text, key, &v[0], why);
@@ -306,6 +351,8 @@ static enum err parse_pair(const char *token, struct workload *w, bool seen[WORK
     if (seen[i])
         return why_set(why, ERR_INPUT, "%s: %s is given twice", w->op->name, w->op->keys[i].name);
     seen[i] = true;
+    if (w->op->keys[i].kind == KEY_TEXT)
+        return parse_text(sign + 1, &w->op->keys[i], w->text, why);
     return parse_value(sign + 1, &w->op->keys[i], w->key[i].v, why);
 }
 
@@ -356,7 +403,7 @@ enum err workload_parse(const char *text, struct workload *out, struct why *why)
     return e;
 }
 
-static bool is_default(const struct operator_key *key, const int64_t v[4])
+static bool is_default(const struct operator_key *key, const int64_t v[])
 {
     if (key->required)
         return false;
@@ -368,7 +415,7 @@ static bool is_default(const struct operator_key *key, const int64_t v[4])
     return true;
 }
 
-static void put_hash(const int64_t v[4], struct buf *out)
+static void put_hash(const int64_t v[], struct buf *out)
 {
     char hex[65];
 
@@ -376,11 +423,18 @@ static void put_hash(const int64_t v[4], struct buf *out)
     buf_printf(out, "sha256:%s", hex);
 }
 
-static void put_value(const struct operator_key *key, const int64_t v[4], struct buf *out)
+static void put_value(const struct operator_key *key, const struct workload *w, struct buf *out)
 {
+    const int64_t *v = w->key[key - w->op->keys].v;
     int n = n_parts(key->kind);
 
     buf_printf(out, " %s=", key->name);
+    if (key->kind == KEY_TEXT || key->kind == KEY_SIZES) {
+        buf_puts(out, key->kind == KEY_TEXT ? w->text : "");
+        for (int i = 0; i < n && v[i]; i++)
+            buf_printf(out, "%s%lld", i ? "x" : "", (long long)v[i]);
+        return;
+    }
     if (key->kind == KEY_WORD) {
         buf_puts(out, key->words[v[0]]);
         return;
@@ -405,8 +459,17 @@ enum err workload_text(const struct workload *w, struct buf *out)
     buf_printf(out, "%s %s", w->op->name, dtype_name(w->dtype));
     for (int i = 0; w->op->keys[i].name; i++)
         if (!is_default(&w->op->keys[i], w->key[i].v))
-            put_value(&w->op->keys[i], w->key[i].v, out);
+            put_value(&w->op->keys[i], w, out);
     return out->failed;
+}
+
+int workload_n_sizes(const struct workload *w, const char *key)
+{
+    int n = 0;
+
+    while (n < WORKLOAD_MAX_PARTS && workload_part(w, key, n))
+        n++;
+    return n;
 }
 
 bool workload_has(const struct workload *w, const char *key)
@@ -423,7 +486,7 @@ int64_t workload_part(const struct workload *w, const char *key, int i_part)
 {
     const int i = find_key(w->op, key, strlen(key));
 
-    assert(i >= 0 && i_part >= 0 && i_part < 4);
+    assert(i >= 0 && i_part >= 0 && i_part < WORKLOAD_MAX_PARTS);
     return w->key[i].v[i_part];
 }
 

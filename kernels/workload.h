@@ -13,6 +13,8 @@
 
 #define WORKLOAD_MAX_KEYS 24
 #define WORKLOAD_MAX_TEXT 1024
+#define WORKLOAD_MAX_PARTS 6  /* of a key's value */
+#define WORKLOAD_MAX_WORD 192 /* bytes of a text key's value, with the 0 at its end */
 
 struct operator_desc;
 
@@ -21,10 +23,11 @@ struct workload {
     enum dtype dtype;
     /* One entry per key of the operator: plain numbers in v[0]; a pair (stride, dilation) in v[0..1]; pad in v[0..3] =
      * top left bottom right; a word (layout, acc, epilogue) as its position in the key's list in v[0]; a fraction in
-     * millionths in v[0]; a hash in v[0..3]. */
+     * millionths in v[0]; a hash in v[0..3]; sizes in v[0..5], 0 behind the last. */
     struct {
-        int64_t v[4];
+        int64_t v[WORKLOAD_MAX_PARTS];
     } key[WORKLOAD_MAX_KEYS];
+    char text[WORKLOAD_MAX_WORD]; /* of the key of kind text; an operator has one at the most */
 };
 
 /* ERR_INPUT names the key and what was expected (unknown operator: the operators there are; a missing key; c=0; a
@@ -40,6 +43,9 @@ bool workload_has(const struct workload *w, const char *key);
 /* The values that a key of an operator takes, in words: "1 to 4096", "lstm, gru", "0.000001 to 0.999999". */
 struct operator_key;
 void workload_key_range(const struct operator_key *key, struct buf *out);
+
+/* How many sizes a key of that kind has: 0 when it was left out. */
+int workload_n_sizes(const struct workload *w, const char *key);
 
 /* The 64 hex digits of a hash key's parts. */
 void workload_hash_text(const int64_t v[4], char hex[65]);

@@ -11,6 +11,7 @@
 
 #define EPILOGUE_COST (1.0 / 1024) /* of each part that only one of two has: far less than other sizes */
 #define HASH_COST 1.0              /* other weights: as far as a size twice as large */
+#define TEXT_COST 2.0              /* another expression */
 #define FRACTION_SCALE 4e-6        /* of millionths: a quarter counts as much as a size twice as large */
 
 static double square(double v)
@@ -34,19 +35,22 @@ static double word_cost(const struct operator_key *key, int64_t a, int64_t b)
     return key->words == epilogue_words ? EPILOGUE_COST * n_bits(epilogue_bits(a) ^ epilogue_bits(b)) : INFINITY;
 }
 
-/* Doublings between two sizes; of sizes that may be 0 one is added to both. */
+/* Doublings between two sizes; of sizes that may be 0, and of lists, which end in zeros, one is added to both. */
 static double doublings(const struct operator_key *key, int64_t a, int64_t b)
 {
-    const double more = key->min < 1 ? 1 - (double)key->min : 0;
+    const double more = key->kind == KEY_SIZES ? 1 : key->min < 1 ? 1 - (double)key->min : 0;
 
     assert((double)a + more > 0 && (double)b + more > 0);
     return log2(((double)a + more) / ((double)b + more));
 }
 
 /* The mean square over the parts of a pair or pad: stride=2 is as far from stride=1 as c=128 from c=64. */
-static double key_cost(const struct operator_key *key, const int64_t a[4], const int64_t b[4])
+static double key_cost(const struct operator_key *key, const int64_t a[], const int64_t b[])
 {
-    const int n = key->kind == KEY_PAIR ? 2 : key->kind == KEY_PAD ? 4 : 1;
+    const int n = key->kind == KEY_PAIR    ? 2
+                  : key->kind == KEY_PAD   ? 4
+                  : key->kind == KEY_SIZES ? WORKLOAD_MAX_PARTS
+                                           : 1;
     double sum = 0;
 
     if (key->kind == KEY_WORD)
@@ -63,6 +67,9 @@ static double key_cost(const struct operator_key *key, const int64_t a[4], const
 double choice_distance(const struct workload *a, const struct workload *b)
 {
     double sum = a->op == b->op && a->dtype == b->dtype ? 0 : INFINITY;
+
+    if (sum == 0 && strcmp(a->text, b->text) != 0)
+        sum = square(TEXT_COST);
 
     for (int i = 0; sum < INFINITY && a->op->keys[i].name; i++)
         sum += key_cost(&a->op->keys[i], a->key[i].v, b->key[i].v);

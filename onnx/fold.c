@@ -61,7 +61,7 @@ enum onnx_role onnx_binary(struct onnx_import *m, const Onnx__NodeProto *node)
     double *v;
 
     if (!a || !b || node->n_input != 2)
-        return onnx_refuse(m, "expected two inputs");
+        return onnx_eltwise(m, node);
     if (a->kind != ONNX_CONSTANT || b->kind != ONNX_CONSTANT)
         return onnx_layer_binary(m, node);
     if (!graph_broadcast(&a->shape, &b->shape, &shape))
@@ -70,28 +70,6 @@ enum onnx_role onnx_binary(struct onnx_import *m, const Onnx__NodeProto *node)
     for (int64_t i = 0, n = v ? onnx_shape_elems(&shape) : 0; i < n; i++)
         v[i] = combine(op, onnx_at(a, source_of(&a->shape, &shape, i)), onnx_at(b, source_of(&b->shape, &shape, i)),
                        a->is_float);
-    return ONNX_FOLDED;
-}
-
-static double apply(const char *op, double x)
-{
-    return strcmp(op, "Neg") == 0     ? -x
-           : strcmp(op, "Sqrt") == 0  ? sqrt(x)
-           : strcmp(op, "Floor") == 0 ? floor(x)
-           : strcmp(op, "Ceil") == 0  ? ceil(x)
-                                      : fabs(x);
-}
-
-enum onnx_role onnx_unary(struct onnx_import *m, const Onnx__NodeProto *node)
-{
-    const struct onnx_value *x = onnx_in(m, node, 0);
-    double *v;
-
-    if (!x || x->kind != ONNX_CONSTANT)
-        return REFUSE_ACTIVATION(m);
-    v = onnx_make_constant(m, onnx_out(m, node, 0), &x->shape, x->is_float);
-    for (int64_t i = 0, n = v ? onnx_shape_elems(&x->shape) : 0; i < n; i++)
-        v[i] = apply(node->op_type, onnx_at(x, i));
     return ONNX_FOLDED;
 }
 
@@ -104,8 +82,9 @@ static bool is_float_type(int64_t t)
 enum onnx_role onnx_cast(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const struct onnx_value *x = onnx_in(m, node, 0);
+    const struct onnx_value *like = onnx_in(m, node, 1); /* of CastLike */
     const int64_t to = onnx_attribute_int(node, "to", 0);
-    const bool is_float = is_float_type(to);
+    const bool is_float = is_float_type(to) || (like && (like->kind == ONNX_ACTIVATION || like->is_float));
     const bool is_int = to == ONNX__TENSOR_PROTO__DATA_TYPE__INT64 || to == ONNX__TENSOR_PROTO__DATA_TYPE__INT32;
     double *v;
 

@@ -416,12 +416,29 @@ static bool read_output(struct onnx_import *m, struct onnx_value *v)
     return i >= 0;
 }
 
+/* Where its type is told. Truth values are computed as floats: outside they would be none. */
+static bool is_float_output(struct onnx_import *m, const Onnx__ValueInfoProto *output)
+{
+    const Onnx__TypeProto *t = output->type;
+    const int type = t && t->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE && t->tensor_type
+                         ? (int)t->tensor_type->elem_type
+                         : 0;
+
+    if (type == 0 || type == ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT || type == ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT16)
+        return true;
+    onnx_refuse(m, "output %.100s has elements of type %d: expected floats or halves", output->name, type);
+    return false;
+}
+
 /* Finds the outputs and marks the layers that they depend on; all inputs are arguments of the network. */
 static void find_outputs(struct onnx_import *m)
 {
     const Onnx__GraphProto *g = m->file.model->graph;
 
     m->is_whole = true;
+    for (size_t k = 0; k < g->n_output; k++)
+        if (!is_float_output(m, g->output[k]))
+            m->is_whole = false;
     for (size_t k = 0; k < g->n_output; k++)
         m->is_whole = read_output(m, value_named(m, g->output[k]->name)) && m->is_whole;
     for (size_t k = 0; k < m->n_outputs; k++)

@@ -422,13 +422,18 @@ enum onnx_role onnx_gemm(struct onnx_import *m, const Onnx__NodeProto *node)
 
 /* ---- a number for each channel ---- */
 
+/* Can a number for each channel go into the weights of the layer that gives x? */
+static bool folds_scale(const struct onnx_import *m, const struct onnx_value *x, int axis)
+{
+    return is_open(m, x) && has_weights(layer_of(m, x)) && layer_of(m, x)->node.n_in == 1 && is_channels(m, x, axis);
+}
+
 /* y = x * factor + term, a number for each channel, at `axis`, each: into the weights of the layer that gives x, or a
  * layer of its own. */
 static enum onnx_role scale_channels(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
                                      int axis, const double *factor, const double *term)
 {
-    const bool folds =
-        is_open(m, x) && has_weights(layer_of(m, x)) && layer_of(m, x)->node.n_in == 1 && is_channels(m, x, axis);
+    const bool folds = folds_scale(m, x, axis);
     const int i = folds ? x->i_layer : onnx_new_scale(m, node, as_images(m, x, axis));
     struct onnx_layer *l = i < 0 ? NULL : &m->layers[i];
 
@@ -438,6 +443,26 @@ static enum onnx_role scale_channels(struct onnx_import *m, const Onnx__NodeProt
     }
     onnx_make_activation(onnx_out(m, node, 0), i, &x->shape);
     return folds ? ONNX_FOLDED : ONNX_TUNED;
+}
+
+enum onnx_role onnx_scale_along(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
+                                int axis, const struct onnx_value *factor, const struct onnx_value *term)
+{
+    const int64_t c = x->shape.dim[axis];
+    double *numbers;
+
+    if (!is_vector(factor, c) || !is_vector(term, c))
+        return onnx_refuse(m, "expected constants, a number for each place along one axis");
+    numbers = onnx_memory_take(&m->file.memory, 2 * (size_t)c * sizeof *numbers);
+    if (!numbers) {
+        m->failed = ERR_LIMIT;
+        return ONNX_FOLDED;
+    }
+    for (int64_t k = 0; k < c; k++) {
+        numbers[k] = factor ? onnx_at(factor, k) : 1;
+        numbers[c + k] = term ? onnx_at(term, k) : 0;
+    }
+    return scale_channels(m, node, x, axis, numbers, numbers + c);
 }
 
 enum onnx_role onnx_batch_norm(struct onnx_import *m, const Onnx__NodeProto *node)
@@ -502,6 +527,8 @@ static enum onnx_role with_constant(struct onnx_import *m, const Onnx__NodeProto
     const int64_t c = axis < 0 ? 0 : x->shape.dim[axis];
     double *factor;
 
+    if (n == 1 && (axis < 0 || (op == 'D' && constant_first) || !folds_scale(m, x, axis)))
+        return onnx_eltwise(m, node);
     if (axis < 0 || n < 1)
         return onnx_refuse(m, "with a constant that is neither one number nor one for each channel");
     if (op == 'D' && constant_first)
@@ -549,16 +576,12 @@ static enum onnx_role add_two(struct onnx_import *m, const Onnx__NodeProto *node
     enum onnx_role role = ONNX_FOLDED;
     int i = later->i_layer, other = earlier->i_layer;
 
-    if (!graph_same_shape(&a->shape, &b->shape))
-        return onnx_refuse(m, "of two activations of other shapes");
-    if (other != i && alike && !takes_shortcut(m, later) && takes_shortcut(m, earlier)) {
+    if (!graph_same_shape(&a->shape, &b->shape) || other == i || !alike ||
+        (!takes_shortcut(m, later) && !takes_shortcut(m, earlier)))
+        return onnx_eltwise(m, node);
+    if (!takes_shortcut(m, later)) {
         other = i;
         i = moved_last(m, node, earlier->i_layer);
-    } else if (other == i || !alike || !takes_shortcut(m, later)) {
-        role = ONNX_PLAIN;
-        other = alike ? other : onnx_layer_as(m, earlier, &a->shape);
-        i = alike ? i : onnx_layer_as(m, later, &a->shape);
-        i = i < 0 || other < 0 ? -1 : onnx_new_layer(m, node, GRAPH_ADD, i);
     }
     if (i < 0)
         return role;
@@ -576,9 +599,8 @@ enum onnx_role onnx_layer_binary(struct onnx_import *m, const Onnx__NodeProto *n
         return with_constant(m, node, a, b, false);
     if (a->kind == ONNX_CONSTANT)
         return with_constant(m, node, b, a, true);
-    if (strcmp(node->op_type, "Add") != 0 && strcmp(node->op_type, "Sum") != 0)
-        return onnx_refuse(m, "of two activations");
-    return add_two(m, node, a, b);
+    return strcmp(node->op_type, "Add") == 0 || strcmp(node->op_type, "Sum") == 0 ? add_two(m, node, a, b)
+                                                                                  : onnx_eltwise(m, node);
 }
 
 /* How a value is joined with others: images along channels as they are, all else as rows of what lies from the axis
@@ -645,37 +667,38 @@ static bool read_bound(const struct onnx_import *m, const Onnx__NodeProto *node,
     return !v || (v->kind == ONNX_CONSTANT && onnx_shape_elems(&v->shape) == 1);
 }
 
+/* A layer of its own between two bounds, either of which may be none. */
+static enum onnx_role within(struct onnx_import *m, const Onnx__NodeProto *node, double lowest, double highest)
+{
+    if (highest >= 3.4e38)
+        return lowest < 0 || lowest > 0 ? onnx_eltwise_of(m, node, "max(a,b)", &lowest, 1)
+                                        : onnx_eltwise_of(m, node, "relu(a)", NULL, 0);
+    return lowest <= -3.4e38 ? onnx_eltwise_of(m, node, "min(a,b)", &highest, 1)
+                             : onnx_eltwise_of(m, node, "clip(a,b,c)", (const double[]){lowest, highest}, 2);
+}
+
 enum onnx_role onnx_activation(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const struct onnx_value *x = onnx_in(m, node, 0);
     const bool is_clip = strcmp(node->op_type, "Clip") == 0;
     double lowest = 0, highest = INFINITY;
-    enum onnx_role role = ONNX_FOLDED;
     struct graph_node *n;
-    int i;
 
-    if (!is_activation(x) || x->shape.rank < 1)
-        return onnx_refuse(m, "of a constant, or one number");
+    if (!is_activation(x))
+        return onnx_refuse(m, "of a constant");
     if (is_clip &&
         (!read_bound(m, node, "min", 1, -INFINITY, &lowest) || !read_bound(m, node, "max", 2, INFINITY, &highest)))
         return onnx_refuse(m, "bounds that are not constant");
     if (lowest <= -3.4e38 && highest >= 3.4e38)
         return onnx_identity(m, node);
-    if (lowest < 0 || lowest > 0 || (highest < 3.4e38 && (highest < 6 || highest > 6)))
-        return onnx_refuse(m, "from %g to %g: expected 0 to 6, or 0 and no end", lowest, highest);
-    i = x->i_layer;
-    n = &m->layers[i].node;
-    if (!x->sole || !(has_weights(&m->layers[i]) || (n->op == GRAPH_ADD && highest > 6))) {
-        i = onnx_new_scale(m, node, n->shape.rank == 4 ? i : as_images(m, x, x->shape.rank > 1));
-        role = ONNX_TUNED;
-    }
-    if (i < 0)
-        return role;
-    n = &m->layers[i].node;
+    n = &layer_of(m, x)->node;
+    if (lowest < 0 || lowest > 0 || (highest < 3.4e38 && (highest < 6 || highest > 6)) || !x->sole ||
+        !has_weights(layer_of(m, x)))
+        return within(m, node, lowest, highest);
     n->relu6 = n->relu6 || highest <= 6;
     n->relu = !n->relu6;
-    onnx_make_activation(onnx_out(m, node, 0), i, &x->shape);
-    return role;
+    onnx_make_activation(onnx_out(m, node, 0), x->i_layer, &x->shape);
+    return ONNX_FOLDED;
 }
 
 /* ---- pools ---- */
@@ -782,50 +805,17 @@ enum onnx_role onnx_pool(struct onnx_import *m, const Onnx__NodeProto *node)
     return ONNX_PLAIN;
 }
 
-/* Over all dimensions behind the channels: of any number as one row. */
-enum onnx_role onnx_global_pool(struct onnx_import *m, const Onnx__NodeProto *node)
+enum onnx_role onnx_pool_all(struct onnx_import *m, const Onnx__NodeProto *node, bool is_avg, bool keeps)
 {
     const struct onnx_value *x = onnx_in(m, node, 0);
-    const int rank = is_activation(x) ? x->shape.rank : 0;
-    struct graph_shape images, shape;
-    int i;
-
-    if (rank < 3)
-        return onnx_refuse(m, "expected images or rows, of 3 dimensions or more");
-    shape = x->shape;
-    images = (struct graph_shape){4, {shape.dim[0], shape.dim[1], 1, graph_stretch(&shape, 2, rank)}};
-    images = rank == 4 ? shape : images;
-    i = new_pool(m, node, onnx_layer_as(m, x, &images), strcmp(node->op_type, "GlobalAveragePool") == 0, NULL);
-    if (onnx_finish(m, node, i, ONNX_PLAIN) == ONNX_UNSUPPORTED)
-        return ONNX_UNSUPPORTED;
-    for (int d = 2; d < rank; d++)
-        shape.dim[d] = 1;
-    onnx_out(m, node, 0)->shape = shape;
-    return ONNX_PLAIN;
-}
-
-enum onnx_role onnx_reduce(struct onnx_import *m, const Onnx__NodeProto *node)
-{
-    int64_t axes[ONNX_MAX_RANK];
-    size_t n = 0;
-    unsigned seen = 0;
-    struct onnx_value *out = onnx_out(m, node, 0);
+    const int i = new_pool(m, node, onnx_layer_as(m, x, &x->shape), is_avg, NULL);
     enum onnx_role role;
-    int i;
 
-    if (!onnx_ints(m, node, "axes", 1, axes, ONNX_MAX_RANK, &n))
-        return onnx_refuse(m, "axes that are not constant");
-    for (size_t k = 0; k < n; k++)
-        seen |= 1u << (axes[k] >= -4 && axes[k] < 4 ? (unsigned)(axes[k] < 0 ? axes[k] + 4 : axes[k]) : 4u);
-    if (seen != (1u << 2 | 1u << 3))
-        return onnx_refuse(m, "expected the axes of rows and columns, 2 and 3");
-    if (!is_activation(onnx_in(m, node, 0)) || onnx_in(m, node, 0)->shape.rank != 4)
-        return onnx_refuse(m, "expected images, of 4 dimensions");
-    i = new_pool(m, node, onnx_layer_as(m, onnx_in(m, node, 0), &onnx_in(m, node, 0)->shape),
-                 strcmp(node->op_type, "ReduceMean") == 0, NULL);
+    if (i < 0)
+        return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
     role = onnx_finish(m, node, i, ONNX_PLAIN);
-    if (!onnx_attribute_int(node, "keepdims", 1))
-        out->shape.rank = 2;
+    if (!keeps)
+        onnx_out(m, node, 0)->shape.rank = 2;
     return role;
 }
 
@@ -890,8 +880,6 @@ const struct onnx_operator onnx_operators[] = {
      ONNX_TAKES_DENSE},
     {"GlobalAveragePool", onnx_global_pool, "", ONNX_TAKES_DENSE},
     {"GlobalMaxPool", onnx_global_pool, "", ONNX_TAKES_DENSE},
-    {"ReduceMean", onnx_reduce, " axes keepdims noop_with_empty_axes ", ONNX_TAKES_DENSE},
-    {"ReduceMax", onnx_reduce, " axes keepdims noop_with_empty_axes ", ONNX_TAKES_DENSE},
     {"Softmax", onnx_softmax, " axis ", ONNX_TAKES_VIEWS},
     {"Pad", onnx_pad, " mode pads value ", ONNX_TAKES_VIEWS},
     {"Add", onnx_binary, " axis broadcast ", ONNX_TAKES_DENSE},
@@ -899,11 +887,62 @@ const struct onnx_operator onnx_operators[] = {
     {"Mul", onnx_binary, " axis broadcast ", ONNX_TAKES_DENSE},
     {"Div", onnx_binary, " axis broadcast ", ONNX_TAKES_DENSE},
     {"Sum", onnx_binary, "", ONNX_TAKES_DENSE},
-    {"Neg", onnx_unary, "", ONNX_TAKES_DENSE},
-    {"Abs", onnx_unary, "", ONNX_TAKES_DENSE},
-    {"Sqrt", onnx_unary, "", ONNX_TAKES_DENSE},
-    {"Floor", onnx_unary, "", ONNX_TAKES_DENSE},
-    {"Ceil", onnx_unary, "", ONNX_TAKES_DENSE},
+    {"ReduceL1", onnx_reduce, " axes keepdims noop_with_empty_axes ", ONNX_TAKES_DENSE},
+    {"ReduceL2", onnx_reduce, " axes keepdims noop_with_empty_axes ", ONNX_TAKES_DENSE},
+    {"ReduceLogSum", onnx_reduce, " axes keepdims noop_with_empty_axes ", ONNX_TAKES_DENSE},
+    {"ReduceLogSumExp", onnx_reduce, " axes keepdims noop_with_empty_axes ", ONNX_TAKES_DENSE},
+    {"ReduceMax", onnx_reduce, " axes keepdims noop_with_empty_axes ", ONNX_TAKES_DENSE},
+    {"ReduceMean", onnx_reduce, " axes keepdims noop_with_empty_axes ", ONNX_TAKES_DENSE},
+    {"ReduceMin", onnx_reduce, " axes keepdims noop_with_empty_axes ", ONNX_TAKES_DENSE},
+    {"ReduceProd", onnx_reduce, " axes keepdims noop_with_empty_axes ", ONNX_TAKES_DENSE},
+    {"ReduceSum", onnx_reduce, " axes keepdims noop_with_empty_axes ", ONNX_TAKES_DENSE},
+    {"ReduceSumSquare", onnx_reduce, " axes keepdims noop_with_empty_axes ", ONNX_TAKES_DENSE},
+    {"Abs", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"And", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Equal", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Greater", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"GreaterOrEqual", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Less", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"LessOrEqual", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Not", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Or", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Where", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Xor", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Ceil", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Celu", onnx_eltwise, " alpha ", ONNX_TAKES_DENSE},
+    {"Elu", onnx_eltwise, " alpha ", ONNX_TAKES_DENSE},
+    {"Erf", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Exp", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Floor", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Gelu", onnx_gelu, " approximate ", ONNX_TAKES_DENSE},
+    {"HardSigmoid", onnx_eltwise, " alpha beta ", ONNX_TAKES_DENSE},
+    {"HardSwish", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"LeakyRelu", onnx_eltwise, " alpha ", ONNX_TAKES_DENSE},
+    {"Log", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Max", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Mean", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Min", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Mish", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Neg", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"PRelu", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Pow", onnx_eltwise, " axis broadcast ", ONNX_TAKES_DENSE},
+    {"Reciprocal", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Round", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Selu", onnx_eltwise, " alpha gamma ", ONNX_TAKES_DENSE},
+    {"Shrink", onnx_eltwise, " bias lambd ", ONNX_TAKES_DENSE},
+    {"Sigmoid", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Sign", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Softplus", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Softsign", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Sqrt", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Swish", onnx_eltwise, " alpha ", ONNX_TAKES_DENSE},
+    {"Tanh", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"ThresholdedRelu", onnx_eltwise, " alpha ", ONNX_TAKES_DENSE},
+    {"CastLike", onnx_cast, " saturate round_mode ", ONNX_TAKES_DENSE},
+    {"LogSoftmax", onnx_log_softmax, " axis ", ONNX_TAKES_DENSE},
+    {"InstanceNormalization", onnx_normalization, " epsilon ", ONNX_TAKES_DENSE},
+    {"LayerNormalization", onnx_normalization, " axis epsilon stash_type ", ONNX_TAKES_DENSE},
+    {"RMSNormalization", onnx_normalization, " axis epsilon stash_type ", ONNX_TAKES_DENSE},
     {"Constant", onnx_constant, " value value_float value_floats value_int value_ints ", ONNX_TAKES_DENSE},
     {"ConstantOfShape", onnx_constant_of_shape, " value ", ONNX_TAKES_DENSE},
     {"Shape", onnx_shape_of, " end start ", ONNX_TAKES_ALL},

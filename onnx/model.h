@@ -84,10 +84,11 @@ struct onnx_operator {
 };
 extern const struct onnx_operator onnx_operators[]; /* ended by name == NULL */
 
-/* The operators of fold.c, move.c and layers.c. */
-onnx_op onnx_binary, onnx_unary, onnx_cast, onnx_constant, onnx_constant_of_shape, onnx_shape_of, onnx_gather,
-    onnx_concat, onnx_slice, onnx_expand, onnx_reshape, onnx_flatten, onnx_squeeze, onnx_unsqueeze, onnx_transpose,
-    onnx_identity, onnx_dropout, onnx_split, onnx_tile, onnx_pad, onnx_depth_to_space, onnx_space_to_depth;
+/* The operators of eltwise.c, fold.c, move.c, layers.c, normalize.c and reduce.c. */
+onnx_op onnx_eltwise, onnx_gelu, onnx_normalization, onnx_log_softmax;
+onnx_op onnx_binary, onnx_cast, onnx_constant, onnx_constant_of_shape, onnx_shape_of, onnx_gather, onnx_concat,
+    onnx_slice, onnx_expand, onnx_reshape, onnx_flatten, onnx_squeeze, onnx_unsqueeze, onnx_transpose, onnx_identity,
+    onnx_dropout, onnx_split, onnx_tile, onnx_pad, onnx_depth_to_space, onnx_space_to_depth;
 onnx_op onnx_conv, onnx_gemm, onnx_matmul, onnx_batch_norm, onnx_activation, onnx_pool, onnx_global_pool, onnx_reduce,
     onnx_softmax;
 
@@ -148,6 +149,25 @@ int onnx_new_scale(struct onnx_import *m, const Onnx__NodeProto *node, int x);
 
 /* Makes the output of a node that nothing computes a layer that only has its shape; false: the shape is not known. */
 bool onnx_stand_in(struct onnx_import *m, const Onnx__NodeProto *node);
+
+/* An element-wise layer of values, a, b .. in the text, and behind them a number. */
+enum onnx_role onnx_eltwise_values(struct onnx_import *m, const Onnx__NodeProto *node, const char *text,
+                                   const struct onnx_value *const *values, size_t n, double number);
+
+/* A reduction of one kind over axes, a bit each, which are kept as 1: the node's output. */
+enum onnx_role onnx_reduce_axes(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
+                                const char *kind, unsigned axes);
+
+/* The node's output: x times a constant vector along an axis, plus another; NULL: 1, 0. */
+enum onnx_role onnx_scale_along(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
+                                int axis, const struct onnx_value *factor, const struct onnx_value *term);
+
+/* A pool whose window is the whole image; `keeps`: its rows and columns of 1. */
+enum onnx_role onnx_pool_all(struct onnx_import *m, const Onnx__NodeProto *node, bool is_avg, bool keeps);
+
+/* An element-wise layer of the node's first input and numbers, "clip(a,b,c)" of two. */
+enum onnx_role onnx_eltwise_of(struct onnx_import *m, const Onnx__NodeProto *node, const char *text,
+                               const double *numbers, size_t n);
 
 /* Elementwise Add, Sub, Mul, Div, Concat and Gather, where an input is no constant. */
 onnx_op onnx_layer_binary, onnx_layer_concat, onnx_gather_view;

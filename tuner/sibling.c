@@ -38,7 +38,7 @@ double sibling_unlike(const struct workload *a, const struct workload *b)
     double sum = a->dtype != b->dtype;
 
     for (size_t i = 0; i < WORKLOAD_MAX_KEYS; i++)
-        for (size_t k = 0; k < 4; k++)
+        for (size_t k = 0; k < WORKLOAD_MAX_PARTS; k++)
             sum += fabs(log((1 + fabs((double)a->key[i].v[k])) / (1 + fabs((double)b->key[i].v[k]))));
     return sum;
 }

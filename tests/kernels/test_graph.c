@@ -752,6 +752,79 @@ static void tensors_alive_at_the_same_time_have_slots_of_their_own(void **state)
     assert_int_equal(slots[0] + slots[1] + slots[2], 100 + 50 + 60);
 }
 
+/* What the inputs' broadcasting makes of shapes: equal stretches are one size; blocks of channels where all inputs have
+ * them, or no channels. */
+static void element_wise_chains_are_broadcast_in_any_layout(void **state)
+{
+    static const struct {
+        const char *text;
+        unsigned layouts; /* of the last node */
+        int layout;
+        const char *workload;
+    } facts[] = {
+        {"x = input n=2 c=32 h=3 w=5\ny = eltwise x f=relu(a)\n", 15, 3, "eltwise f32 y=960 f=relu(a)"},
+        {"x = input c=32 h=3 w=5\ns = input c=32 h=1 w=1\ny = eltwise x + s f=mul(a,b)\n", 15, 0,
+         "eltwise f32 y=32x15 b=32x1 f=mul(a,b)"},
+        {"x = input c=32 h=3 w=5\ns = input c=32 h=1 w=1\ny = eltwise x + s f=mul(a,b)\n", 15, 2,
+         "eltwise f32 y=4x15x8 b=4x1x8 f=mul(a,b)"},
+        {"x = input n=2 c=32 h=3 w=5\ns = input shape=32,1,1\nt = input shape=5\ny = eltwise x + s + t "
+         "f=add(mul(a,b),c)\n",
+         15, 3, "eltwise f32 y=2x2x3x5x16 b=1x2x1x1x16 c=1x1x1x5x1 f=add(mul(a,b),c)"},
+        {"x = input c=8 h=3 w=5\ns = input shape=8,3,5\ny = eltwise x + s f=add(a,b)\n", 1, 0,
+         "eltwise f32 y=120 f=add(a,b)"},
+        {"x = input c=8 h=3 w=5\ns = input c=1 h=3 w=5\ny = eltwise x + s f=add(a,b)\n", 7, 1,
+         "eltwise f32 y=2x15x4 b=1x15x1 f=add(a,b)"},
+        {"x = input shape=2,1,3\ns = input shape=4,1\ny = eltwise x + s f=add(a,b)\n", 1, 0,
+         "eltwise f32 y=2x4x3 a=2x1x3 b=1x4x1 f=add(a,b)"},
+        {"x = input shape=1,1\ny = eltwise x f=exp(a)\n", 1, 0, "eltwise f32 y=1 f=exp(a)"},
+        {"x = input shape=2,7,3\ny = reduce x kind=mean\n", 1, 0, "reduce f32 outer=2 n=7 inner=3 kind=mean"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
+        struct graph g;
+        struct why why = {""};
+        struct buf text, again;
+
+        buf_init(&text, 4096);
+        buf_init(&again, 4096);
+        if (graph_parse("g", facts[i].text, strlen(facts[i].text), &g, &why))
+            fail_msg("%s: %s", facts[i].text, why.text);
+        assert_int_equal(graph_node_layouts(&g, g.n_nodes - 1, DTYPE_F32), facts[i].layouts);
+        assert_int_equal(graph_node_workload(&g, g.n_nodes - 1, DTYPE_F32, facts[i].layout, &text, &why), ERR_OK);
+        assert_string_equal(buf_text(&text), facts[i].workload);
+        assert_int_equal(graph_text(&g, &again), ERR_OK);
+        assert_string_equal(buf_text(&again), facts[i].text);
+        graph_fini(&g);
+        buf_fini(&text);
+        buf_fini(&again);
+    }
+}
+
+static void bad_chains_in_graphs_are_refused_with_words(void **state)
+{
+    static const char *const facts[][2] = {
+        {"y = eltwise x f=add(a,b)\n", "1 tensors, but f has 2 inputs"},
+        {"y = eltwise x\n", "f is missing"},
+        {"y = eltwise x f=foo(a)\n", "line 2"},
+        {"z = input shape=7\ny = eltwise x + z f=add(a,b)\n", "expected sizes that are equal or 1"},
+        {"y = eltwise x + x + x + x + x f=add(a,b)\n", "eltwise: no key in \"+\""},
+        {"y = reduce x kind=sum\n", "3 dimensions"},
+        {"z = reshape x shape=4,3,5\ny = reduce z kind=mode\n", "expected one of sum, mean"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
+        struct graph g;
+        struct why why = {""};
+        char text[300];
+
+        snprintf(text, sizeof text, "x = input c=4 h=3 w=5\n%s", facts[i][0]);
+        if (graph_parse("g", text, strlen(text), &g, &why) == ERR_OK || !strstr(why.text, facts[i][1]))
+            fail_msg("%s: '%s', expected '%s'", text, why.text, facts[i][1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -773,6 +846,8 @@ int main(void)
         cmocka_unit_test(long_input_is_refused),
         cmocka_unit_test(steps_and_memory_hang_together_in_every_layout),
         cmocka_unit_test(tensors_alive_at_the_same_time_have_slots_of_their_own),
+        cmocka_unit_test(element_wise_chains_are_broadcast_in_any_layout),
+        cmocka_unit_test(bad_chains_in_graphs_are_refused_with_words),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,6 +36,7 @@ static const struct {
     {"dense f32 k=3 n=2 m=1", "dense f32 m=1 n=2 k=3"},
     {"pool2d i8 kind=max pad=1 stride=2,2 s=3 r=3 w=9 h=8 c=4 n=1", "pool2d i8 n=1 c=4 h=8 w=9 r=3 s=3 stride=2 pad=1"},
     {"add i8 n=1 c=4 h=8 w=9 relu=0 layout=nchw4c", "add i8 n=1 c=4 h=8 w=9 layout=nchw4c"},
+    {"eltwise f32 f=add(a,b) b=64x1 y=064x3136", "eltwise f32 y=64x3136 b=64x1 f=add(a,b)"},
     {"transform f16 n=1 c=4 h=8 w=9 from=nchw to=nchw4c", "transform f16 n=1 c=4 h=8 w=9 to=nchw4c"},
 };
 
@@ -92,6 +93,22 @@ static const struct {
     {"strided_copy f32 x=10 d0=3,1 p0=0,4 mode=wrap", "mode=wrap puts at most 3 places around 3"},
     {"transform f32 n=1 c=12 h=5 w=5 to=nchw8c", "to=nchw8c needs c in multiples of 8, not c=12"},
     {"transform f32 n=1 c=12 h=5 w=5 from=nhwc", "expected one of nchw, nchw4c"},
+    {"eltwise f32 y=5", "f is missing"},
+    {"eltwise f32 f=relu(a)", "y is missing"},
+    {"eltwise f32 y= f=relu(a)", "y=: expected 1 to 6 sizes from 1 to 2147483647, like 2x3x5"},
+    {"eltwise f32 y=5x f=relu(a)", "y=5x: expected 1 to 6 sizes"},
+    {"eltwise f32 y=5x0 f=relu(a)", "y=5x0: expected 1 to 6 sizes"},
+    {"eltwise f32 y=2x3x4x5x6x7x8 f=relu(a)", "expected 1 to 6 sizes"},
+    {"eltwise f32 y=99999999999999999999 f=relu(a)", "expected 1 to 6 sizes"},
+    {"eltwise f32 y=16777216x16777216 b=16777216x1 f=add(a,b)", "y has more than 2147483647 elements"},
+    {"eltwise f32 y=5x3 b=5x3 f=add(a,b)", "b has the shape of y"},
+    {"eltwise f32 y=5x3 b=2x3 f=add(a,b)", "size 1 of b is 2; expected 1 or 5"},
+    {"eltwise f32 y=5x3 b=5 f=add(a,b)", "b has 1 sizes and y 2"},
+    {"eltwise f32 y=5x3 b=5x1 f=relu(a)", "b has a shape, but f does not have it"},
+    {"eltwise f32 y=5x3 f=relu(a)", "sizes 1 and 2 are broadcast alike in all inputs"},
+    {"eltwise f32 y=5x1x3 b=5x1x1 f=add(a,b)", "size 2 of y is 1"},
+    {"eltwise f32 y=5 f=", "f: expected 1 to 191 characters"},
+    {"eltwise f32 y=5 f=relu(a", "character 7: expected )"},
     {"conv2d f32 n=16777216 c=16777216 h=16777216 w=16777216 k=1 r=1 s=1", "more than"},
 };
 
@@ -179,6 +196,9 @@ static void flops_and_bytes_count_each_product_and_element(void **state)
     assert_int_equal(workload_parse("softmax i8 m=2 n=10", &w, NULL), ERR_OK);
     assert_true(w.op->flops(&w) == 100.0);
     assert_true(w.op->bytes_min(&w) == 4.0 * (20 + 20 + 1));
+    assert_int_equal(workload_parse("eltwise f16 y=10x20 b=10x1 f=mul(add(a,b),sigmoid(add(a,b)))", &w, NULL), ERR_OK);
+    assert_true(w.op->flops(&w) == 3.0 * 200); /* equal parts count once */
+    assert_true(w.op->bytes_min(&w) == 2.0 * (200 + 10 + 200));
     assert_int_equal(workload_parse("add i8 n=1 c=4 h=2 w=2 relu=1", &w, NULL), ERR_OK);
     assert_true(w.op->flops(&w) == 16.0 * 4);
     assert_true(w.op->bytes_min(&w) == 3 * 16.0 + 8);

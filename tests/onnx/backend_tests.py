@@ -47,12 +47,10 @@ def reason(words):
 
 
 def array(value):
-    """Data of a test, which may be a TensorProto; None of sequences and the like."""
+    """Data of a test, which may be a TensorProto or a number; None of sequences and the like."""
     if isinstance(value, onnx.TensorProto):
         value = numpy_helper.to_array(value)
-    if isinstance(value, np.generic):
-        value = np.asarray(value)
-    return value if isinstance(value, np.ndarray) else None
+    return np.asarray(value) if isinstance(value, (np.ndarray, np.generic)) else None
 
 
 def is_float(value):

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+#include "kernels/eltwise/eltwise.h"
+
+#include "core/buf.h"
+#include "core/err.h"
+#include "kernels/images.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#define MAX_ELEMS (((int64_t)1 << 31) - 1)
+
+_Static_assert(ELTWISE_MAX_TEXT == WORKLOAD_MAX_WORD - 1, "the expression is the workload's text key");
+
+static const struct operator_key keys[] = {
+    {"y", KEY_SIZES, true, 1, MAX_ELEMS, 0, NULL, "shape of y"},
+    {"a", KEY_SIZES, false, 1, MAX_ELEMS, 0, NULL, "shape of a where it is not that of y: 1 or y's size each"},
+    {"b", KEY_SIZES, false, 1, MAX_ELEMS, 0, NULL, "shape of b"},
+    {"c", KEY_SIZES, false, 1, MAX_ELEMS, 0, NULL, "shape of c"},
+    {"d", KEY_SIZES, false, 1, MAX_ELEMS, 0, NULL, "shape of d"},
+    {"f", KEY_TEXT, true, 0, 0, 0, NULL, "calls of functions, like mul(a,sigmoid(b))"},
+    {0},
+};
+static const char *const names[] = {"a", "b", "c", "d"};
+
+/* Of an input left out: y's. */
+static int64_t size_of(const struct workload *w, int i_input, int i_dim)
+{
+    const int64_t size = workload_part(w, names[i_input], i_dim);
+
+    return size ? size : workload_part(w, "y", i_dim);
+}
+
+static bool is_broadcast(const struct workload *w, int i_input, int i_dim)
+{
+    return size_of(w, i_input, i_dim) != workload_part(w, "y", i_dim);
+}
+
+static enum err check_input(const struct workload *w, int i, int n_inputs, struct why *why)
+{
+    const int n = workload_n_sizes(w, names[i]), n_y = workload_n_sizes(w, "y");
+    int n_less = 0;
+
+    if (!n)
+        return ERR_OK;
+    if (i >= n_inputs)
+        return why_set(why, ERR_INPUT, "eltwise: %s has a shape, but f does not have it", names[i]);
+    if (n != n_y)
+        return why_set(why, ERR_INPUT, "eltwise: %s has %d sizes and y %d; expected as many", names[i], n, n_y);
+    for (int k = 0; k < n; k++) {
+        n_less += is_broadcast(w, i, k);
+        if (is_broadcast(w, i, k) && size_of(w, i, k) != 1)
+            return why_set(why, ERR_INPUT, "eltwise: size %d of %s is %lld; expected 1 or %lld as of y", k + 1,
+                           names[i], (long long)size_of(w, i, k), (long long)workload_part(w, "y", k));
+    }
+    return n_less ? ERR_OK : why_set(why, ERR_INPUT, "eltwise: %s has the shape of y; expected none then", names[i]);
+}
+
+/* So that the same work has one text. */
+static enum err check_merged(const struct workload *w, int n_inputs, struct why *why)
+{
+    const int n = workload_n_sizes(w, "y");
+
+    for (int k = 0; n > 1 && k < n; k++)
+        if (workload_part(w, "y", k) == 1)
+            return why_set(why, ERR_INPUT, "eltwise: size %d of y is 1; expected it to be left out of all shapes",
+                           k + 1);
+    for (int k = 0; k < n; k++) {
+        bool alike = k + 1 < n;
+
+        for (int i = 0; i < n_inputs; i++)
+            alike = alike && is_broadcast(w, i, k) == is_broadcast(w, i, k + 1);
+        if (alike)
+            return why_set(why, ERR_INPUT,
+                           "eltwise: sizes %d and %d are broadcast alike in all inputs; expected their product instead",
+                           k + 1, k + 2);
+    }
+    return ERR_OK;
+}
+
+static enum err check_elems(const struct workload *w, struct why *why)
+{
+    int64_t n = 1;
+
+    for (int k = 0; k < workload_n_sizes(w, "y"); k++)
+        if (__builtin_mul_overflow(n, workload_part(w, "y", k), &n) || n > MAX_ELEMS)
+            return why_set(why, ERR_LIMIT, "eltwise: y has more than %lld elements", (long long)MAX_ELEMS);
+    return ERR_OK;
+}
+
+static enum err check(const struct workload *w, struct why *why)
+{
+    struct eltwise chain;
+    enum err e = eltwise_parse(w->text, &chain, why);
+
+    for (int i = 0; !e && i < ELTWISE_MAX_INPUTS; i++)
+        e = check_input(w, i, chain.n_inputs, why);
+    if (!e)
+        e = check_merged(w, chain.n_inputs, why);
+    return e ? e : check_elems(w, why);
+}
+
+void eltwise_of(const struct workload *w, struct eltwise *chain, struct eltwise_shape *shape)
+{
+    const int n = workload_n_sizes(w, "y"), ones = ELTWISE_DIMS - n;
+    const enum err e = eltwise_parse(w->text, chain, NULL);
+
+    assert(!e);
+    (void)e;
+    *shape = (struct eltwise_shape){.rows = 1};
+    for (int k = 0; k < ELTWISE_DIMS; k++)
+        shape->y[k] = k < ones ? 1 : workload_part(w, "y", k - ones);
+    for (int i = 0; i < chain->n_inputs; i++) {
+        int64_t step = 1;
+
+        for (int k = ELTWISE_DIMS - 1; k >= ones; k--) {
+            const int64_t size = size_of(w, i, k - ones);
+
+            shape->stride[i][k] = size == shape->y[k] && size > 1 ? step : 0;
+            step *= size;
+        }
+    }
+    for (int k = 0; k < ELTWISE_DIMS - 1; k++)
+        shape->rows *= shape->y[k];
+    shape->inner = shape->y[ELTWISE_DIMS - 1];
+}
+
+static double flops(const struct workload *w)
+{
+    struct eltwise chain;
+    struct eltwise_shape shape;
+    int n = 0;
+
+    eltwise_of(w, &chain, &shape);
+    for (int i = 0; i < chain.n_nodes; i++)
+        n += chain.nodes[i].function >= 0;
+    return (double)n * (double)shape.rows * (double)shape.inner;
+}
+
+/* Results of arguments that are rounded: how often, in the worst path (2 = more than once, or over a step). */
+static int roundings(const struct eltwise *chain, const struct eltwise_node *node, const int *of)
+{
+    const struct eltwise_function *f = &eltwise_functions[node->function];
+    int most = 0;
+
+    for (int i = 0; i < f->n_args; i++)
+        most = of[node->args[i]] > most ? of[node->args[i]] : most;
+    (void)chain;
+    if (f->exact == EXACT_ALWAYS)
+        return most;
+    return f->exact == EXACT_STEPS ? 2 * (most > 0) : f->exact == EXACT_ROUNDED && most == 0 ? 1 : 2;
+}
+
+bool eltwise_is_rounded_once(const struct eltwise *chain)
+{
+    int of[ELTWISE_MAX_NODES];
+
+    for (int i = 0; i < chain->n_nodes; i++)
+        of[i] = chain->nodes[i].function < 0 ? 0 : roundings(chain, &chain->nodes[i], of);
+    return of[chain->n_nodes - 1] < 2;
+}
+
+bool eltwise_is_whole(const struct eltwise *chain, enum dtype t, double most)
+{
+    double of[ELTWISE_MAX_NODES] = {0};
+
+    for (int i = 0; i < chain->n_nodes; i++) {
+        const struct eltwise_node *node = &chain->nodes[i];
+        const struct eltwise_function *f = node->function < 0 ? NULL : &eltwise_functions[node->function];
+        double x[3] = {0}, largest = 0;
+
+        of[i] = node->input >= 0 ? most : fabs((double)node->number);
+        for (int k = 0; f && k < f->n_args; k++)
+            largest = fmax(largest, x[k] = of[node->args[k]]);
+        if (f)
+            of[i] = f->bound ? f->bound(x) : largest;
+        if ((f && f->exact == EXACT_NEVER) || of[i] > 16777216 || rint((double)node->number) != (double)node->number)
+            return false;
+    }
+    return of[chain->n_nodes - 1] <= (t == DTYPE_F16 ? 2048 : 16777216);
+}
+
+bool eltwise_takes_any(const struct workload *w)
+{
+    struct eltwise_shape shape;
+    struct eltwise chain;
+
+    eltwise_of(w, &chain, &shape);
+    return eltwise_is_whole(&chain, w->dtype, 1) && eltwise_is_rounded_once(&chain);
+}
+
+/* What the exact pass is filled with: whole numbers up to it. */
+static double whole_bound(const struct eltwise *chain, enum dtype t)
+{
+    for (double most = 1000; most >= 3; most = floor(most / 3))
+        if (eltwise_is_whole(chain, t, most))
+            return most;
+    return 0;
+}
+
+/* Random data: normal, or round 2 and above 0.5 where roots and quotients are taken. */
+static void fill(const struct eltwise *chain, struct tensor *t, int i_input)
+{
+    static const uint64_t seeds[] = {SEED_X, SEED_RESIDUAL, SEED_BIAS, SEED_OFFSET};
+    const double most = whole_bound(chain, t->dtype);
+    bool positive = false;
+
+    for (int i = 0; i < chain->n_nodes; i++)
+        positive |= chain->nodes[i].function >= 0 && eltwise_functions[chain->nodes[i].function].positive;
+    tensor_fills(t, seeds[i_input], most > 0 ? most : 1, positive ? 0.25 : 1);
+    t->random.lo = positive ? 2 : 0;
+}
+
+static struct tensor tensor_of(const struct workload *w, const char *name, enum buffer_role role, const int64_t *sizes,
+                               int n)
+{
+    struct tensor t = {.name = name, .role = role, .dtype = w->dtype, .n_dims = n, .n_elems = 1, .layout = ""};
+
+    for (int k = 0; k < n; k++)
+        t.n_elems *= t.shape[k] = sizes[k];
+    return t;
+}
+
+static size_t tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_TENSORS])
+{
+    const int n = workload_n_sizes(w, "y");
+    struct eltwise_shape shape;
+    struct eltwise chain;
+    int i = 0;
+
+    eltwise_of(w, &chain, &shape);
+    for (; i < chain.n_inputs; i++) {
+        int64_t sizes[ELTWISE_DIMS];
+
+        for (int k = 0; k < n; k++)
+            sizes[k] = size_of(w, i, k);
+        out[i] = tensor_of(w, names[i], ROLE_INPUT, sizes, n);
+        fill(&chain, &out[i], i);
+    }
+    out[i] = tensor_of(w, "y", ROLE_OUTPUT, shape.y + ELTWISE_DIMS - n, n);
+    return (size_t)i + 1;
+}
+
+/* Scales are bounds of the error: f32 in units of 2^-24, of which twice as many are allowed; f16 with what is lost when
+ * it is stored. */
+void eltwise_numerics(const struct workload *w, const struct space *s, const struct config *c, struct numerics *inout)
+{
+    const bool is_half = w->dtype == DTYPE_F16;
+    struct eltwise_shape shape;
+    struct eltwise chain;
+    bool whole;
+
+    (void)s;
+    (void)c;
+    eltwise_of(w, &chain, &shape);
+    whole = whole_bound(&chain, w->dtype) > 0;
+    *inout = (struct numerics){is_half ? "f16-f32-eltwise" : "f32-eltwise", whole ? EXACT_PLAIN : EXACT_NONE,
+                               is_half ? 0x1p-10 : 0x1p-23};
+    if (whole && eltwise_is_rounded_once(&chain))
+        *inout = (struct numerics){"exact", EXACT_PLAIN, 0};
+}
+
+static const struct template *const templates[] = {&eltwise_rows, &eltwise_naive, NULL};
+
+const struct operator_desc operator_eltwise = {
+    .name = "eltwise",
+    .summary = "functions of up to four tensors, element by element, with broadcasting",
+    .formula = "y[i] = f(a[i], b[i], c[i], d[i])",
+    .keys = keys,
+    .dtypes = 1u << DTYPE_F32 | 1u << DTYPE_F16,
+    .check = check,
+    .flops = flops,
+    .bytes_min = operator_bytes_min,
+    .tensors = tensors,
+    .reference = eltwise_reference,
+    .templates = templates,
+};

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+#include "kernels/reduce/reduce.h"
+
+#include "core/err.h"
+
+static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
+{
+    (void)w;
+    (void)d;
+    (void)why;
+    return FIT_GOOD;
+}
+
+static const struct build_knob knobs[] = {
+    {"vec", {1, 2, 4, 8, 16, BUILD_END}},
+    {"wg", {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, BUILD_END}},
+    {0},
+};
+
+static const char *const quantities[][2] = {
+    {"work_items", "wg"},
+    {"length", "(is_row > 0) * n + (is_row < 1) * inner"}, /* along vectors */
+    {"columns", "ceil_div(inner, vec)"},
+    {"groups", "(is_row > 0) * outer + (is_row < 1) * ceil_div(outer * columns, wg)"},
+    {"lane_use", "min(vec, lanes) / max(lanes, 4)"},
+    {"local_bytes", "(is_row > 0 and wg > 1) * 4 * wg * arrays"},
+    {NULL, NULL},
+};
+
+static const char *const constraints[] = {
+    "wg <= max_group and wg <= max_x",
+    "local_bytes <= max_local",
+    "vec == 1 or vec <= length",
+    "wg == 1 or wg * vec < 2 * ((is_row > 0) * n + (is_row < 1) * outer * inner)",
+    NULL,
+};
+
+static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
+{
+    const struct build_named constants[] = {{"outer", (double)workload_get(w, "outer")},
+                                            {"n", (double)workload_get(w, "n")},
+                                            {"inner", (double)workload_get(w, "inner")},
+                                            {"is_row", workload_get(w, "inner") == 1},
+                                            {"arrays", workload_get(w, "kind") == REDUCE_LOG_SUM_EXP ? 2 : 1},
+                                            {"lanes", (double)build_vector(d)},
+                                            {"max_group", (double)build_max_group(d)},
+                                            {"max_x", (double)build_max_side(d, 0)},
+                                            {"max_local", (double)build_max_local(d)},
+                                            {NULL, 0}};
+
+    return build_space(s, constants, knobs, quantities, constraints, why);
+}
+
+static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
+                         struct config *out)
+{
+    const bool cpu = d->kind == DEVICE_CPU, is_row = workload_get(w, "inner") == 1;
+
+    *out = (struct config){{0}};
+    build_choose(s,
+                 (const struct build_define[]){{"vec", cpu      ? build_vector(d)
+                                                       : is_row ? 4
+                                                                : 1},
+                                               {"wg", cpu      ? 1
+                                                      : is_row ? 256
+                                                               : 64},
+                                               {NULL, 0}},
+                 out);
+    return build_make_valid(s, (const char *const[]){"wg", "vec", NULL}, out);
+}
+
+static void program(struct build *b)
+{
+    build_module(b, "reduce/rows.cl");
+    b->p->needs_local_bytes = build_int(b, "local_bytes");
+    reduce_launch(b, "reduce_rows", build_int(b, "groups"), build_int(b, "wg"));
+}
+
+const struct template reduce_rows = {
+    .id = "reduce/rows",
+    .stages = true,
+    .version = 1,
+    .summary = "a group of work-items a row, or a work-item some columns",
+    .fit = fit,
+    .space = space,
+    .fallback = fallback,
+    .program = program,
+    .numerics = reduce_numerics,
+};

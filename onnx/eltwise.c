@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT */
+/* eltwise.c - element-wise operators: calls of the functions of kernels/eltwise. What reads such a layer alone, element
+ * by element, takes its calls into its own, so that a chain of nodes is one layer. */
+#include "core/buf.h"
+#include "core/err.h"
+#include "kernels/eltwise/expression.h"
+#include "onnx/model.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LETTERS "abcdefghijklmnopqrstuvwxyz_"
+#define F "f=" /* of the layer's words */
+
+/* What becomes of an operator: a to c are its inputs, $NAME an attribute. What is true is 1, what is not is 0. */
+static const struct rule {
+    const char *op, *text;
+    struct {
+        const char *name;
+        double otherwise;
+    } attributes[2];
+    bool any_number; /* of inputs: of the first two, of that and the third ... */
+} rules[] = {
+    {"Abs", "abs(a)", {{NULL, 0}}, false},
+    {"Add", "add(a,b)", {{NULL, 0}}, false},
+    {"And", "mul(a,b)", {{NULL, 0}}, false},
+    {"Ceil", "ceil(a)", {{NULL, 0}}, false},
+    {"Celu", "mul(elu(div(a,$alpha),1),$alpha)", {{"alpha", 1}}, false},
+    {"Div", "div(a,b)", {{NULL, 0}}, false},
+    {"Elu", "elu(a,$alpha)", {{"alpha", 1}}, false},
+    {"Equal", "equal(a,b)", {{NULL, 0}}, false},
+    {"Erf", "erf(a)", {{NULL, 0}}, false},
+    {"Exp", "exp(a)", {{NULL, 0}}, false},
+    {"Floor", "floor(a)", {{NULL, 0}}, false},
+    {"Greater", "less(b,a)", {{NULL, 0}}, false},
+    {"GreaterOrEqual", "sub(1,less(a,b))", {{NULL, 0}}, false},
+    {"HardSigmoid", "hard_sigmoid(a,$alpha,$beta)", {{"alpha", 0.2}, {"beta", 0.5}}, false},
+    {"HardSwish", "hard_swish(a)", {{NULL, 0}}, false},
+    {"LeakyRelu", "leaky_relu(a,$alpha)", {{"alpha", 0.01}}, false},
+    {"Less", "less(a,b)", {{NULL, 0}}, false},
+    {"LessOrEqual", "sub(1,less(b,a))", {{NULL, 0}}, false},
+    {"Log", "log(a)", {{NULL, 0}}, false},
+    {"Max", "max(a,b)", {{NULL, 0}}, true},
+    {"Mean", "add(a,b)", {{NULL, 0}}, true},
+    {"Min", "min(a,b)", {{NULL, 0}}, true},
+    {"Mish", "mul(a,tanh(softplus(a)))", {{NULL, 0}}, false},
+    {"Mul", "mul(a,b)", {{NULL, 0}}, false},
+    {"Neg", "neg(a)", {{NULL, 0}}, false},
+    {"Not", "sub(1,a)", {{NULL, 0}}, false},
+    {"Or", "max(a,b)", {{NULL, 0}}, false},
+    {"PRelu", "where(less(a,0),mul(a,b),a)", {{NULL, 0}}, false},
+    {"Pow", "pow(a,b)", {{NULL, 0}}, false},
+    {"Reciprocal", "reciprocal(a)", {{NULL, 0}}, false},
+    {"Relu", "relu(a)", {{NULL, 0}}, false},
+    {"Round", "round(a)", {{NULL, 0}}, false},
+    {"Selu",
+     "mul(elu(a,$alpha),$gamma)",
+     {{"alpha", 1.67326319217681884765625}, {"gamma", 1.05070102214813232421875}},
+     false},
+    {"Shrink",
+     "where(less(a,neg($lambd)),add(a,$bias),where(less($lambd,a),sub(a,$bias),0))",
+     {{"bias", 0}, {"lambd", 0.5}},
+     false},
+    {"Sigmoid", "sigmoid(a)", {{NULL, 0}}, false},
+    {"Sign", "sign(a)", {{NULL, 0}}, false},
+    {"Softplus", "softplus(a)", {{NULL, 0}}, false},
+    {"Softsign", "softsign(a)", {{NULL, 0}}, false},
+    {"Sqrt", "sqrt(a)", {{NULL, 0}}, false},
+    {"Sub", "sub(a,b)", {{NULL, 0}}, false},
+    {"Sum", "add(a,b)", {{NULL, 0}}, true},
+    {"Swish", "mul(a,sigmoid(mul(a,$alpha)))", {{"alpha", 1}}, false},
+    {"Tanh", "tanh(a)", {{NULL, 0}}, false},
+    {"ThresholdedRelu", "where(less($alpha,a),a,0)", {{"alpha", 1}}, false},
+    {"Where", "where(a,b,c)", {{NULL, 0}}, false},
+    {"Xor", "abs(sub(a,b))", {{NULL, 0}}, false},
+};
+
+/* What a function is called with: a number, or the elements of a layer in a shape. */
+struct operand {
+    bool is_number;
+    float number;
+    struct graph_shape shape;
+    int i_layer;
+    bool sole; /* nobody else reads that layer */
+};
+
+/* A layer's calls while they are put together. */
+struct chain {
+    struct onnx_import *m;
+    int in[ELTWISE_MAX_INPUTS], n_in;
+    struct buf text;
+    bool inlines, has_inlined;
+    bool failed; /* too many inputs */
+};
+
+static const struct rule *rule_of(const char *op)
+{
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+        if (strcmp(rules[i].op, op) == 0)
+            return &rules[i];
+    return NULL;
+}
+
+static bool read_operand(struct onnx_import *m, const struct onnx_value *v, struct operand *out)
+{
+    static const struct graph_shape one = {1, {1}};
+
+    if (!v)
+        return false;
+    *out = (struct operand){.shape = v->shape};
+    if (v->kind == ONNX_CONSTANT) {
+        out->is_number = onnx_shape_elems(&v->shape) == 1 && isfinite((float)onnx_at(v, 0));
+        out->number = out->is_number ? (float)onnx_at(v, 0) : 0;
+        return out->is_number;
+    }
+    out->i_layer = onnx_layer_as(m, v, v->shape.rank ? &v->shape : &one);
+    out->sole = v->sole && out->i_layer == v->i_layer;
+    return out->i_layer >= 0;
+}
+
+static void put_input(struct chain *c, int i_layer)
+{
+    int k = 0;
+
+    while (k < c->n_in && c->in[k] != i_layer)
+        k++;
+    if (k == ELTWISE_MAX_INPUTS) {
+        c->failed = true;
+        return;
+    }
+    c->in[k] = i_layer;
+    c->n_in = k == c->n_in ? k + 1 : c->n_in;
+    buf_printf(&c->text, "%c", 'a' + k);
+}
+
+static void put_number(struct chain *c, double v)
+{
+    char text[ELTWISE_NUMBER_BYTES];
+
+    eltwise_number((float)v, text);
+    buf_puts(&c->text, text);
+}
+
+/* The calls of a layer in the place of the layer, with its inputs' names here. */
+static void put_calls(struct chain *c, const struct graph_node *n)
+{
+    for (const char *p = n->words + strlen(F); *p;) {
+        const size_t letters = strspn(p, LETTERS), other = strcspn(p, LETTERS);
+
+        if (letters == 1 && *p <= 'd')
+            put_input(c, n->in[*p - 'a']);
+        else
+            buf_append(&c->text, p, letters ? letters : other);
+        p += letters ? letters : other;
+    }
+}
+
+static void put_operand(struct chain *c, const struct operand *o, const struct graph_shape *y)
+{
+    const struct graph_node *n = o->is_number ? NULL : &c->m->layers[o->i_layer].node;
+
+    if (!n)
+        put_number(c, (double)o->number);
+    else if (c->inlines && o->sole && n->op == GRAPH_ELTWISE && graph_same_shape(&n->shape, y)) {
+        c->has_inlined = true;
+        put_calls(c, n);
+    } else
+        put_input(c, o->i_layer);
+}
+
+static double attribute_of(const struct rule *rule, const Onnx__NodeProto *node, const char *name, size_t n)
+{
+    for (size_t i = 0; i < 2 && rule->attributes[i].name; i++)
+        if (strlen(rule->attributes[i].name) == n && strncmp(rule->attributes[i].name, name, n) == 0)
+            return onnx_attribute_real(node, rule->attributes[i].name, rule->attributes[i].otherwise);
+    assert(!"an attribute of the rule");
+    return 0;
+}
+
+/* The text of a rule with what stands for its inputs and attributes. False: it is longer than may be. */
+static bool put_rule(struct chain *c, const struct rule *rule, const char *text, const Onnx__NodeProto *node,
+                     const struct operand *operands, const struct graph_shape *y)
+{
+    c->n_in = 0;
+    c->failed = c->has_inlined = false;
+    buf_clear(&c->text);
+    for (const char *p = text; *p;) {
+        const bool attribute = *p == '$';
+        const size_t letters = strspn(p + attribute, LETTERS), other = strcspn(p, LETTERS "$");
+
+        if (attribute)
+            put_number(c, attribute_of(rule, node, p + 1, letters));
+        else if (letters == 1 && *p <= 'd')
+            put_operand(c, &operands[*p - 'a'], y);
+        else
+            buf_append(&c->text, p, letters ? letters : other);
+        p += attribute ? letters + 1 : letters ? letters : other;
+    }
+    return !c->failed && !c->text.failed;
+}
+
+/* Could a workload have the text? */
+static bool is_fine(const struct chain *c)
+{
+    struct eltwise parsed;
+
+    return c->text.len <= ELTWISE_MAX_TEXT && eltwise_parse(buf_text(&c->text), &parsed, NULL) == ERR_OK;
+}
+
+/* The shape that the operands are repeated to: as values, and as layers have it. */
+static bool shapes_of(const struct onnx_import *m, const struct operand *operands, size_t n, struct graph_shape *value,
+                      struct graph_shape *y)
+{
+    *value = *y = (struct graph_shape){.rank = 0};
+    for (size_t k = 0; k < n; k++)
+        if (!graph_broadcast(value, &operands[k].shape, value) ||
+            (!operands[k].is_number && !graph_broadcast(y, &m->layers[operands[k].i_layer].node.shape, y)))
+            return false;
+    return true;
+}
+
+/* A layer of a rule's calls, which gives the node's output; *out: that as an operand. */
+static enum onnx_role join(struct onnx_import *m, const Onnx__NodeProto *node, const struct rule *rule,
+                           const char *text, const struct operand *operands, size_t n, struct operand *out)
+{
+    struct chain c = {.m = m, .inlines = true};
+    enum onnx_role role = ONNX_PLAIN;
+    struct graph_shape value, y;
+    int i = -1;
+
+    if (!shapes_of(m, operands, n, &value, &y))
+        return onnx_refuse(m, "shapes that cannot be combined");
+    buf_init(&c.text, 4096);
+    if (!put_rule(&c, rule, text, node, operands, &y) || !is_fine(&c)) {
+        c.inlines = false;
+        if (!put_rule(&c, rule, text, node, operands, &y) || !is_fine(&c))
+            role = onnx_refuse(m, "with numbers of too many digits");
+    }
+    if (role != ONNX_UNSUPPORTED)
+        i = onnx_new_layer(m, node, GRAPH_ELTWISE, -1);
+    if (i >= 0) {
+        struct graph_node *layer = &m->layers[i].node;
+
+        memcpy(layer->in, c.in, sizeof c.in);
+        layer->n_in = c.n_in;
+        snprintf(layer->words, sizeof layer->words, F "%s", buf_text(&c.text));
+        role = onnx_finish(m, node, i, c.has_inlined ? ONNX_FOLDED : role);
+        onnx_out(m, node, 0)->shape = value;
+        *out = (struct operand){.shape = value, .i_layer = i, .sole = true};
+    }
+    buf_fini(&c.text);
+    return role;
+}
+
+/* All inputs are constants: computed now, in double. */
+static enum onnx_role fold(struct onnx_import *m, const Onnx__NodeProto *node, const struct rule *rule)
+{
+    const struct onnx_value *a = onnx_in(m, node, 0);
+    const struct operand of = {.shape = a->shape};
+    struct chain c = {.m = m};
+    struct eltwise chain;
+    enum onnx_role role = ONNX_FOLDED;
+    double *v;
+
+    if (node->n_input != 1)
+        return onnx_refuse(m, "of several constants");
+    buf_init(&c.text, 4096);
+    if (!put_rule(&c, rule, rule->text, node, &of, &of.shape) || eltwise_parse(buf_text(&c.text), &chain, NULL))
+        role = onnx_refuse(m, "of a constant");
+    buf_fini(&c.text);
+    v = role == ONNX_FOLDED ? onnx_make_constant(m, onnx_out(m, node, 0), &a->shape, a->is_float) : NULL;
+    for (int64_t i = 0, n = v ? onnx_shape_elems(&a->shape) : 0; i < n; i++)
+        v[i] = eltwise_value(&chain, (const double[]){onnx_at(a, i)});
+    return role;
+}
+
+static enum onnx_role all_of(struct onnx_import *m, const Onnx__NodeProto *node, const struct rule *rule)
+{
+    const size_t n = rule->any_number && node->n_input > 2 ? 2 : node->n_input;
+    struct operand operands[3], more;
+    enum onnx_role role;
+
+    for (size_t k = 0; k < n; k++)
+        if (!read_operand(m, onnx_in(m, node, k), &operands[k]))
+            return m->failed ? ONNX_PLAIN : onnx_refuse(m, "with a constant of several numbers, or none");
+    role = join(m, node, rule, rule->text, operands, n, &more);
+    for (size_t k = n; k < node->n_input && role != ONNX_UNSUPPORTED && !m->failed; k++) {
+        operands[0] = more;
+        if (!read_operand(m, onnx_in(m, node, k), &operands[1]))
+            return m->failed ? ONNX_PLAIN : onnx_refuse(m, "with a constant of several numbers, or none");
+        role = join(m, node, rule, rule->text, operands, 2, &more);
+    }
+    if (strcmp(rule->op, "Mean") == 0 && role != ONNX_UNSUPPORTED && !m->failed) {
+        operands[0] = more;
+        operands[1] = (struct operand){.is_number = true, .number = (float)node->n_input};
+        role = join(m, node, rule, "div(a,b)", operands, 2, &more);
+    }
+    return role;
+}
+
+/* Up to the last letter that stands alone. */
+static size_t n_inputs_of(const char *text)
+{
+    size_t most = 1;
+
+    for (const char *p = text; *p; p += *p != '\0') {
+        const size_t n = strspn(p, LETTERS);
+
+        if (n == 1 && *p <= 'd' && (size_t)(*p - 'a') >= most)
+            most = (size_t)(*p - 'a') + 1;
+        p += n;
+    }
+    return most;
+}
+
+/* Before opset 7 shapes were not aligned at their ends. */
+static bool is_aligned(const struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    const struct onnx_value *a = onnx_in(m, node, 0), *b = onnx_in(m, node, 1);
+
+    return m->opset >= 7 || !b || !onnx_attribute(node, "axis") || graph_same_shape(&a->shape, &b->shape) ||
+           onnx_shape_elems(&b->shape) == 1;
+}
+
+enum onnx_role onnx_eltwise(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    const struct rule *rule = rule_of(node->op_type);
+    size_t n_constants = 0;
+
+    assert(rule);
+    for (size_t k = 0; k < node->n_input; k++) {
+        const struct onnx_value *v = onnx_in(m, node, k);
+
+        if (!v)
+            return onnx_refuse(m, "an input is left out");
+        n_constants += v->kind == ONNX_CONSTANT;
+    }
+    if (node->n_input == 0 || (!rule->any_number && node->n_input != n_inputs_of(rule->text)))
+        return onnx_refuse(m, "%zu inputs", node->n_input);
+    if (n_constants == node->n_input)
+        return fold(m, node, rule);
+    if (node->n_input == 1 && rule->any_number)
+        return onnx_identity(m, node);
+    return is_aligned(m, node) ? all_of(m, node, rule) : onnx_refuse(m, "shapes that are aligned at an axis");
+}
+
+enum onnx_role onnx_eltwise_of(struct onnx_import *m, const Onnx__NodeProto *node, const char *text,
+                               const double *numbers, size_t n)
+{
+    struct operand operands[ELTWISE_MAX_INPUTS], out;
+
+    assert(n < ELTWISE_MAX_INPUTS);
+    if (!read_operand(m, onnx_in(m, node, 0), &operands[0]))
+        return m->failed ? ONNX_PLAIN : onnx_refuse(m, "of a constant");
+    for (size_t k = 0; k < n; k++)
+        operands[k + 1] = (struct operand){.is_number = true, .number = (float)numbers[k]};
+    return join(m, node, &rules[0], text, operands, n + 1, &out);
+}
+
+enum onnx_role onnx_eltwise_values(struct onnx_import *m, const Onnx__NodeProto *node, const char *text,
+                                   const struct onnx_value *const *values, size_t n, double number)
+{
+    struct operand operands[ELTWISE_MAX_INPUTS], out;
+
+    assert(n < ELTWISE_MAX_INPUTS);
+    for (size_t k = 0; k < n; k++)
+        if (!read_operand(m, values[k], &operands[k]))
+            return m->failed ? ONNX_PLAIN : onnx_refuse(m, "with a constant of several numbers");
+    operands[n] = (struct operand){.is_number = true, .number = (float)number};
+    return join(m, node, &rules[0], text, operands, n + 1, &out);
+}
+
+enum onnx_role onnx_gelu(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    const Onnx__AttributeProto *a = onnx_attribute(node, "approximate");
+    const bool is_tanh = a && a->s.len == 4 && memcmp(a->s.data, "tanh", 4) == 0;
+
+    if (a && !is_tanh && !(a->s.len == 4 && memcmp(a->s.data, "none", 4) == 0))
+        return onnx_refuse(m, "an approximation that is not known");
+    return onnx_eltwise_of(m, node, is_tanh ? "gelu_tanh(a)" : "gelu(a)", NULL, 0);
+}

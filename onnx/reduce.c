@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* reduce.c - reductions over any axes, one layer for each stretch of axes that lie together. */
+#include "onnx/model.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What is taken of the numbers of the first stretch, of those of the others, and what of the last one's. */
+static const struct rule {
+    const char *op, *first, *next, *last;
+} rules[] = {
+    {"ReduceSum", "sum", "sum", "sum"},
+    {"ReduceMean", "mean", "mean", "mean"},
+    {"ReduceMax", "max", "max", "max"},
+    {"ReduceMin", "min", "min", "min"},
+    {"ReduceProd", "prod", "prod", "prod"},
+    {"ReduceL1", "l1", "sum", "sum"},
+    {"ReduceL2", "l2", "l2", "l2"},
+    {"ReduceSumSquare", "sum_square", "sum", "sum"},
+    {"ReduceLogSum", "sum", "sum", "log_sum"},
+    {"ReduceLogSumExp", "log_sum_exp", "log_sum_exp", "log_sum_exp"},
+    {"GlobalAveragePool", "mean", "mean", "mean"},
+    {"GlobalMaxPool", "max", "max", "max"},
+};
+
+static const struct rule *rule_of(const char *op)
+{
+    const struct rule *r = rules;
+
+    while (strcmp(r->op, op) != 0)
+        r++;
+    return r;
+}
+
+/* A bit for each axis; false: an axis that is none. */
+static bool read_axes(const int64_t *axes, size_t n, int rank, unsigned *out)
+{
+    *out = 0;
+    for (size_t i = 0; i < n; i++) {
+        const int64_t axis = axes[i] < 0 ? axes[i] + rank : axes[i];
+
+        if (axis < 0 || axis >= rank)
+            return false;
+        *out |= 1u << axis;
+    }
+    return true;
+}
+
+/* The next stretch of axes to be reduced, from *from on; dimensions of 1 belong to any. False: there is none. */
+static bool next_stretch(const struct graph_shape *s, unsigned axes, int *from, int *to)
+{
+    while (*from < s->rank && !(axes & 1u << *from))
+        ++*from;
+    *to = *from;
+    while (*to < s->rank && (axes & 1u << *to || s->dim[*to] == 1))
+        ++*to;
+    return *from < s->rank;
+}
+
+/* The elements of `v` with the axes [from, to) made one number each. */
+static enum onnx_role reduce(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *v, int from,
+                             int to, const char *kind)
+{
+    const struct graph_shape view = {3,
+                                     {graph_stretch(&v->shape, 0, from), graph_stretch(&v->shape, from, to),
+                                      graph_stretch(&v->shape, to, v->shape.rank)}};
+    struct graph_shape shape = v->shape;
+    const int x = onnx_layer_as(m, v, &view), i = x < 0 ? -1 : onnx_new_layer(m, node, GRAPH_REDUCE, x);
+    enum onnx_role role;
+
+    if (i < 0)
+        return ONNX_PLAIN;
+    snprintf(m->layers[i].node.words, sizeof m->layers[i].node.words, "kind=%s", kind);
+    role = onnx_finish(m, node, i, ONNX_PLAIN);
+    for (int k = from; k < to; k++)
+        shape.dim[k] = 1;
+    onnx_out(m, node, 0)->shape = shape;
+    return role;
+}
+
+/* Dimensions of the axes left out, where they are not kept. */
+static void drop_axes(struct graph_shape *s, unsigned axes)
+{
+    int rank = 0;
+
+    for (int k = 0; k < s->rank; k++)
+        if (!(axes & 1u << k))
+            s->dim[rank++] = s->dim[k];
+    s->rank = rank;
+}
+
+static enum onnx_role by_rule(struct onnx_import *m, const Onnx__NodeProto *node, const struct rule *rule,
+                              const struct onnx_value *x, unsigned axes)
+{
+    const struct graph_shape shape = x->shape;
+    struct onnx_value at = *x;
+    enum onnx_role role = ONNX_PLAIN;
+    bool is_first = true;
+    int from = 0, to = 0;
+
+    while (role == ONNX_PLAIN && !m->failed && next_stretch(&shape, axes, &from, &to)) {
+        int next_from = to, next_to;
+        const bool is_last = !next_stretch(&shape, axes, &next_from, &next_to);
+
+        role = reduce(m, node, &at, from, to,
+                      is_last && strcmp(rule->next, rule->last) != 0 ? rule->last
+                      : is_first                                     ? rule->first
+                                                                     : rule->next);
+        at = *onnx_out(m, node, 0);
+        is_first = false;
+        from = to;
+    }
+    return role;
+}
+
+enum onnx_role onnx_reduce_axes(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
+                                const char *kind, unsigned axes)
+{
+    const struct rule rule = {"", kind, kind, kind};
+
+    return by_rule(m, node, &rule, x, axes);
+}
+
+static enum onnx_role reduce_axes(struct onnx_import *m, const Onnx__NodeProto *node, unsigned axes, bool keeps)
+{
+    const enum onnx_role role = by_rule(m, node, rule_of(node->op_type), onnx_in(m, node, 0), axes);
+
+    if (!keeps)
+        drop_axes(&onnx_out(m, node, 0)->shape, axes);
+    return role;
+}
+
+enum onnx_role onnx_reduce(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    const struct onnx_value *x = onnx_in(m, node, 0);
+    const bool keeps = onnx_attribute_int(node, "keepdims", 1) != 0;
+    int64_t axes[ONNX_MAX_RANK];
+    unsigned bits;
+    size_t n = 0;
+
+    if (!x || x->kind != ONNX_ACTIVATION)
+        return onnx_refuse(m, "of a constant");
+    if (!onnx_ints(m, node, "axes", 1, axes, ONNX_MAX_RANK, &n) || !read_axes(axes, n, x->shape.rank, &bits))
+        return onnx_refuse(m, "axes that are not constant, or none");
+    if (n == 0 && onnx_attribute_int(node, "noop_with_empty_axes", 0))
+        return onnx_identity(m, node);
+    if (n == 0)
+        bits = (1u << x->shape.rank) - 1;
+    if (x->shape.rank == 0)
+        return onnx_refuse(m, "of one number");
+    if (x->shape.rank == 4 && bits == (1u << 2 | 1u << 3) &&
+        (strcmp(node->op_type, "ReduceMean") == 0 || strcmp(node->op_type, "ReduceMax") == 0))
+        return onnx_pool_all(m, node, node->op_type[7] == 'e', keeps);
+    return reduce_axes(m, node, bits, keeps);
+}
+
+enum onnx_role onnx_global_pool(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    const struct onnx_value *x = onnx_in(m, node, 0);
+
+    if (!x || x->kind != ONNX_ACTIVATION || x->shape.rank < 3)
+        return onnx_refuse(m, "expected images, of 3 dimensions or more");
+    if (x->shape.rank == 4)
+        return onnx_pool_all(m, node, node->op_type[6] == 'A', true);
+    return reduce_axes(m, node, ((1u << x->shape.rank) - 1) & ~3u, true);
+}

@@ -37,7 +37,7 @@ enum graph_op {
     GRAPH_CONCAT, /* axis 1 of the first, then of the second */
     GRAPH_SOFTMAX,
     GRAPH_ELTWISE,
-    GRAPH_REDUCE, /* the middle one of three dimensions */
+    GRAPH_REDUCE,  /* the middle one of three dimensions */
     GRAPH_RESHAPE, /* the same elements in another shape: no kernel */
     GRAPH_COPY,    /* strided_copy: elements in another order */
     GRAPH_BATCH_GEMM,

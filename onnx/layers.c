@@ -11,9 +11,14 @@ static struct onnx_layer *layer_of(const struct onnx_import *m, const struct onn
     return &m->layers[v->i_layer];
 }
 
-static bool is_activation(const struct onnx_value *v)
+bool onnx_is_activation(const struct onnx_value *v)
 {
     return v && v->kind == ONNX_ACTIVATION;
+}
+
+bool onnx_is_vector(const struct onnx_value *v, int64_t n)
+{
+    return !v || (v->kind == ONNX_CONSTANT && v->shape.rank == 1 && v->shape.dim[0] == n);
 }
 
 static bool has_weights(const struct onnx_layer *l)
@@ -51,174 +56,6 @@ static int as_images(struct onnx_import *m, const struct onnx_value *v, int axis
     return layer_of(m, v)->node.shape.rank == 4 && is_channels(m, v, axis) ? v->i_layer : onnx_layer_as(m, v, &images);
 }
 
-/* ---- windows ---- */
-
-/* A tensor of rows as images of one row: n c w as n c 1 w. */
-static struct graph_shape as_image(const struct graph_shape *s)
-{
-    return s->rank == 3 ? (struct graph_shape){4, {s->dim[0], s->dim[1], 1, s->dim[2]}} : *s;
-}
-
-/* The other way: what a window over `x` gives. */
-static void give_window(struct onnx_value *out, const struct graph_shape *x)
-{
-    if (x->rank == 3 && out->shape.rank == 4)
-        out->shape = (struct graph_shape){3, {out->shape.dim[0], out->shape.dim[1], out->shape.dim[3]}};
-}
-
-/* A number for each of the axes of a window, 1 or 2, or `otherwise`; of one axis it is the columns', rows have 1. */
-static bool read_pair(const Onnx__NodeProto *node, const char *name, int n_axes, int64_t otherwise, int64_t *out)
-{
-    const Onnx__AttributeProto *a = onnx_attribute(node, name);
-    const bool fits = a && a->n_ints == (size_t)n_axes;
-
-    out[0] = n_axes == 1 ? 1 : fits ? a->ints[0] : otherwise;
-    out[1] = fits ? a->ints[n_axes - 1] : otherwise;
-    return (!a || fits) && out[0] >= 0 && out[1] >= 0 && out[0] <= GRAPH_MAX_SIZE && out[1] <= GRAPH_MAX_SIZE;
-}
-
-static bool is_word(const Onnx__AttributeProto *a, const char *word)
-{
-    return a->s.len == strlen(word) && memcmp(a->s.data, word, a->s.len) == 0;
-}
-
-/* auto_pad SAME_UPPER and SAME_LOWER: as many outputs as inputs over the stride, what is odd at one end. */
-static void pad_same(const int64_t *in, bool upper, int64_t *key)
-{
-    for (int axis = 0; axis < 2; axis++) {
-        const int64_t stride = key[GRAPH_STRIDE_H + axis], size = in[2 + axis];
-        const int64_t n = (size + stride - 1) / stride;
-        const int64_t reach = (n - 1) * stride + (key[GRAPH_R + axis] - 1) * key[GRAPH_DIL_H + axis] + 1 - size;
-        const int64_t pad = reach > 0 ? reach : 0;
-
-        key[GRAPH_TOP + axis] = upper ? pad / 2 : pad - pad / 2;
-        key[GRAPH_BOTTOM + axis] = pad - key[GRAPH_TOP + axis];
-    }
-}
-
-/* strides, dilations and pads into the keys of a layer that has its window already. */
-static bool read_window(struct onnx_import *m, const Onnx__NodeProto *node, int n_axes, int64_t *key, const int64_t *in)
-{
-    const Onnx__AttributeProto *pads = onnx_attribute(node, "pads"), *automatic = onnx_attribute(node, "auto_pad");
-    bool fine = read_pair(node, "strides", n_axes, 1, &key[GRAPH_STRIDE_H]) &&
-                read_pair(node, "dilations", n_axes, 1, &key[GRAPH_DIL_H]) && key[GRAPH_STRIDE_H] &&
-                key[GRAPH_STRIDE_W];
-
-    for (int i = 0; pads && i < 2 * n_axes && fine; i++) {
-        const int side = n_axes == 1 ? 2 * i + 1 : i;
-
-        fine = pads->n_ints == (size_t)(2 * n_axes) && pads->ints[i] >= 0 && pads->ints[i] <= GRAPH_MAX_SIZE;
-        key[GRAPH_TOP + side] = fine ? pads->ints[i] : 0;
-    }
-    if (!fine)
-        onnx_refuse(m, "strides, dilations or pads that are not those of images");
-    if (!fine || !automatic || is_word(automatic, "NOTSET"))
-        return fine;
-    memset(&key[GRAPH_TOP], 0, 4 * sizeof *key);
-    if (is_word(automatic, "SAME_UPPER") || is_word(automatic, "SAME_LOWER"))
-        pad_same(in, is_word(automatic, "SAME_UPPER"), key);
-    else if (!is_word(automatic, "VALID"))
-        fine = false;
-    if (!fine)
-        onnx_refuse(m, "auto_pad %.*s", (int)(automatic->s.len < 40 ? automatic->s.len : 40),
-                    automatic->s.data ? (const char *)automatic->s.data : "");
-    return fine;
-}
-
-/* ---- convolutions ---- */
-
-/* A constant of one number a channel, or left out. */
-static bool is_vector(const struct onnx_value *v, int64_t n)
-{
-    return !v || (v->kind == ONNX_CONSTANT && v->shape.rank == 1 && v->shape.dim[0] == n);
-}
-
-static enum onnx_role check_conv(struct onnx_import *m, const Onnx__NodeProto *node, int64_t groups)
-{
-    const struct onnx_value *x = onnx_in(m, node, 0), *w = onnx_in(m, node, 1), *bias = onnx_in(m, node, 2);
-    const int rank = is_activation(x) ? x->shape.rank : 0;
-    int64_t window[2];
-
-    if (rank != 3 && rank != 4)
-        return onnx_refuse(m, "expected images or rows, of 4 or 3 dimensions");
-    if (!w || w->kind != ONNX_CONSTANT || w->shape.rank != rank || onnx_shape_elems(&w->shape) < 1)
-        return onnx_refuse(m, "expected constant weights of as many dimensions");
-    if (!is_vector(bias, w->shape.dim[0]))
-        return onnx_refuse(m, "expected a constant bias, a number for each channel");
-    if (groups < 1 || x->shape.dim[1] % groups || w->shape.dim[1] != x->shape.dim[1] / groups ||
-        w->shape.dim[0] % groups)
-        return onnx_refuse(m, "weights that do not fit the channels and groups");
-    if (!read_pair(node, "kernel_shape", rank - 2, -1, window) && onnx_attribute(node, "kernel_shape"))
-        return onnx_refuse(m, "a kernel_shape that is none");
-    if (window[1] >= 0 && ((rank == 4 && window[0] != w->shape.dim[2]) || window[1] != w->shape.dim[rank - 1]))
-        return onnx_refuse(m, "a kernel_shape that is not that of the weights");
-    return ONNX_TUNED;
-}
-
-/* Zeros around rows and columns become pads (top, left, bottom, right) of the image within; any other view is made
- * dense. */
-static bool take_pads(struct onnx_import *m, struct onnx_value *x, bool may, struct graph_shape *image, int64_t *pads)
-{
-    const struct onnx_view *s = x->view;
-    struct onnx_value within = *x;
-    const int rank = x->shape.rank;
-    struct onnx_view all;
-    bool alike;
-
-    *image = s ? x->shape : as_image(&x->shape);
-    if (!s)
-        return true;
-    for (int d = 0; d < rank; d++)
-        image->dim[d] -= s->before[d] + s->after[d];
-    within.shape = *image;
-    within.view = NULL;
-    onnx_view_of(&within, &all);
-    alike = may && s->mode == ONNX_FILL && s->fill == 0 && s->at == 0 && !s->before[0] && !s->before[1] &&
-            !s->after[0] && !s->after[1] && memcmp(s->stride, all.stride, (size_t)rank * sizeof s->stride[0]) == 0 &&
-            graph_elems(image) == graph_elems(&layer_of(m, x)->node.shape);
-    for (int i = 4 - rank; i < 2 && alike; i++) { /* of rows columns alone */
-        pads[i] = s->before[rank - 2 + i];
-        pads[2 + i] = s->after[rank - 2 + i];
-    }
-    *image = alike ? as_image(image) : as_image(&x->shape);
-    return alike || onnx_dense(m, x);
-}
-
-enum onnx_role onnx_conv(struct onnx_import *m, const Onnx__NodeProto *node)
-{
-    struct onnx_value *x = onnx_in(m, node, 0);
-    const struct onnx_value *w = onnx_in(m, node, 1), *bias = onnx_in(m, node, 2);
-    const int64_t groups = onnx_attribute_int(node, "group", 1);
-    const enum onnx_role role = check_conv(m, node, groups);
-    struct graph_shape image;
-    int64_t pads[4] = {0};
-    struct onnx_layer *l;
-    bool depthwise;
-    int i;
-
-    if (role == ONNX_UNSUPPORTED || !take_pads(m, x, !onnx_attribute(node, "auto_pad"), &image, pads))
-        return ONNX_UNSUPPORTED;
-    depthwise = groups > 1 && groups == x->shape.dim[1] && w->shape.dim[0] == groups;
-    i = onnx_new_layer(m, node, depthwise ? GRAPH_DEPTHWISE : GRAPH_CONV2D, onnx_layer_as(m, x, &image));
-    l = i < 0 ? NULL : &m->layers[i];
-    if (!l || !onnx_give_weights(m, l, w, onnx_shape_elems(&w->shape), w->shape.dim[0]))
-        return role;
-    l->node.key[GRAPH_K] = w->shape.dim[0];
-    l->node.key[GRAPH_R] = w->shape.rank == 4 ? w->shape.dim[2] : 1;
-    l->node.key[GRAPH_S] = w->shape.dim[w->shape.rank - 1];
-    l->node.key[GRAPH_GROUPS] = depthwise ? 1 : groups;
-    if (!read_window(m, node, x->shape.rank - 2, l->node.key, image.dim))
-        return ONNX_UNSUPPORTED;
-    for (int side = 0; side < 4; side++)
-        l->node.key[GRAPH_TOP + side] += pads[side];
-    for (int64_t k = 0; bias && k < l->n_bias; k++)
-        l->bias[k] = onnx_at(bias, k);
-    if (onnx_finish(m, node, i, role) == ONNX_UNSUPPORTED)
-        return ONNX_UNSUPPORTED;
-    give_window(onnx_out(m, node, 0), &x->shape);
-    return role;
-}
-
 /* ---- matrix products ---- */
 
 /* The layer that gives rows of k elements: as they are, where it has as many; -1: m->failed. */
@@ -234,7 +71,7 @@ static int as_rows(struct onnx_import *m, const struct onnx_value *v, int64_t n_
 static int new_dense(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
                      const struct onnx_value *w, bool n_first, double alpha)
 {
-    const int rank = is_activation(x) ? x->shape.rank : 0;
+    const int rank = onnx_is_activation(x) ? x->shape.rank : 0;
     struct graph_shape shape;
     int64_t n, k;
     struct onnx_layer *l;
@@ -376,10 +213,10 @@ enum onnx_role onnx_matmul(struct onnx_import *m, const Onnx__NodeProto *node)
 
     if (!a || !b || a->shape.rank < 1 || b->shape.rank < 1)
         return onnx_refuse(m, "expected two matrices");
-    if (a->kind == ONNX_CONSTANT && is_activation(b))
+    if (a->kind == ONNX_CONSTANT && onnx_is_activation(b))
         return multiply_constant(m, node, a, b);
-    if (b->kind == ONNX_CONSTANT || !is_activation(a))
-        return is_activation(a) && !onnx_dense(m, a)                  ? ONNX_UNSUPPORTED
+    if (b->kind == ONNX_CONSTANT || !onnx_is_activation(a))
+        return onnx_is_activation(a) && !onnx_dense(m, a)             ? ONNX_UNSUPPORTED
                : new_dense(m, node, a, b, false, 1) < 0 && !m->failed ? ONNX_UNSUPPORTED
                                                                       : ONNX_TUNED;
     matrix_of(a, true, &x);
@@ -397,12 +234,12 @@ enum onnx_role onnx_gemm(struct onnx_import *m, const Onnx__NodeProto *node)
     struct onnx_view s, s_w;
     int i;
 
-    if (!is_activation(a) || !w || a->shape.rank != 2 || w->shape.rank != 2)
+    if (!onnx_is_activation(a) || !w || a->shape.rank != 2 || w->shape.rank != 2)
         return onnx_refuse(m, "expected rows of an activation as first input, of 2 dimensions");
     onnx_view_of(a, &s);
     if (onnx_attribute_int(node, "transA", 0))
         turn(&s);
-    if (is_activation(w)) {
+    if (onnx_is_activation(w)) {
         onnx_view_of(w, &s_w);
         if (n_first)
             turn(&s_w);
@@ -451,7 +288,7 @@ enum onnx_role onnx_scale_along(struct onnx_import *m, const Onnx__NodeProto *no
     const int64_t c = x->shape.dim[axis];
     double *numbers;
 
-    if (!is_vector(factor, c) || !is_vector(term, c))
+    if (!onnx_is_vector(factor, c) || !onnx_is_vector(term, c))
         return onnx_refuse(m, "expected constants, a number for each place along one axis");
     numbers = onnx_memory_take(&m->file.memory, 2 * (size_t)c * sizeof *numbers);
     if (!numbers) {
@@ -469,13 +306,13 @@ enum onnx_role onnx_batch_norm(struct onnx_import *m, const Onnx__NodeProto *nod
 {
     const struct onnx_value *x = onnx_in(m, node, 0);
     const double epsilon = onnx_attribute_real(node, "epsilon", 1e-5);
-    const int64_t c = is_activation(x) && x->shape.rank > 1 ? x->shape.dim[1] : 0;
+    const int64_t c = onnx_is_activation(x) && x->shape.rank > 1 ? x->shape.dim[1] : 0;
     double *factor, *term;
 
     if (!c)
         return onnx_refuse(m, "expected images or rows");
     for (size_t i = 1; i < 5; i++)
-        if (!onnx_in(m, node, i) || !is_vector(onnx_in(m, node, i), c))
+        if (!onnx_in(m, node, i) || !onnx_is_vector(onnx_in(m, node, i), c))
             return onnx_refuse(m, "expected constants, a number for each channel");
     if (onnx_attribute_int(node, "training_mode", 0) || !onnx_attribute_int(node, "spatial", 1) ||
         (m->opset < 7 && !onnx_attribute_int(node, "is_test", 0)))
@@ -633,7 +470,7 @@ enum onnx_role onnx_layer_concat(struct onnx_import *m, const Onnx__NodeProto *n
         struct graph_shape alike = v->shape;
         int i, more;
 
-        if (!is_activation(v) || v->shape.rank != rank)
+        if (!onnx_is_activation(v) || v->shape.rank != rank)
             return onnx_refuse(m, "of a constant with an activation, or of other numbers of dimensions");
         alike.dim[axis] = first->shape.dim[axis];
         if (!graph_same_shape(&alike, &first->shape))
@@ -684,7 +521,7 @@ enum onnx_role onnx_activation(struct onnx_import *m, const Onnx__NodeProto *nod
     double lowest = 0, highest = INFINITY;
     struct graph_node *n;
 
-    if (!is_activation(x))
+    if (!onnx_is_activation(x))
         return onnx_refuse(m, "of a constant");
     if (is_clip &&
         (!read_bound(m, node, "min", 1, -INFINITY, &lowest) || !read_bound(m, node, "max", 2, INFINITY, &highest)))
@@ -699,124 +536,6 @@ enum onnx_role onnx_activation(struct onnx_import *m, const Onnx__NodeProto *nod
     n->relu = !n->relu6;
     onnx_make_activation(onnx_out(m, node, 0), x->i_layer, &x->shape);
     return ONNX_FOLDED;
-}
-
-/* ---- pools ---- */
-
-/* A pool of the images that a layer gives, with its key; -1: m->failed. */
-static int new_pool(struct onnx_import *m, const Onnx__NodeProto *node, int x, bool is_avg, const int64_t *key)
-{
-    const int i = x < 0 ? -1 : onnx_new_layer(m, node, GRAPH_POOL2D, x);
-
-    if (i < 0)
-        return -1;
-    m->layers[i].node.avg = is_avg;
-    if (key)
-        memcpy(m->layers[i].node.key, key, sizeof m->layers[i].node.key);
-    else
-        memcpy(&m->layers[i].node.key[GRAPH_R], &m->layers[x].node.shape.dim[2], 2 * sizeof *key);
-    return i;
-}
-
-/* ceil_mode: one more window where it begins inside the image or the first pad. */
-static void pad_ceil(const int64_t *in, int64_t *key)
-{
-    for (int axis = 0; axis < 2; axis++) {
-        const int64_t stride = key[GRAPH_STRIDE_H + axis], window = key[GRAPH_R + axis];
-        const int64_t size = in[2 + axis] + key[GRAPH_TOP + axis];
-        const int64_t room = size + key[GRAPH_BOTTOM + axis] - window;
-        int64_t n = room < 0 ? 0 : (room + stride - 1) / stride + 1;
-        int64_t reach;
-
-        n -= (n - 1) * stride >= size;
-        reach = (n - 1) * stride + window - size;
-        if (reach > key[GRAPH_BOTTOM + axis])
-            key[GRAPH_BOTTOM + axis] = reach;
-    }
-}
-
-/* No window is outside the image as a whole. */
-static bool windows_touch(const int64_t *in, const int64_t *key)
-{
-    bool touch = true;
-
-    for (int axis = 0; axis < 2; axis++) {
-        const int64_t size = in[2 + axis], before = key[GRAPH_TOP + axis], window = key[GRAPH_R + axis];
-        const int64_t room = size + before + key[GRAPH_BOTTOM + axis] - window, stride = key[GRAPH_STRIDE_H + axis];
-
-        touch = touch && before < window && (room < 0 || room / stride * stride - before < size);
-    }
-    return touch;
-}
-
-/* The layer that gives images with the pads of a pool around them, zeros that it counts; -1: m->failed, or words. */
-static int padded(struct onnx_import *m, const struct onnx_value *x, const struct graph_shape *image, int64_t *key)
-{
-    struct onnx_value v = *x;
-    struct onnx_view s;
-
-    v.shape = *image;
-    onnx_view_of(&v, &s);
-    for (int axis = 0; axis < 2; axis++) {
-        s.before[2 + axis] = key[GRAPH_TOP + axis];
-        s.after[2 + axis] = key[GRAPH_BOTTOM + axis];
-        s.shape.dim[2 + axis] += s.before[2 + axis] + s.after[2 + axis];
-    }
-    memset(&key[GRAPH_TOP], 0, 4 * sizeof *key);
-    return onnx_view_layer(m, &v, &s, &s.shape);
-}
-
-static bool has_pads(const int64_t *key)
-{
-    return key[GRAPH_TOP] || key[GRAPH_LEFT] || key[GRAPH_BOTTOM] || key[GRAPH_RIGHT];
-}
-
-enum onnx_role onnx_pool(struct onnx_import *m, const Onnx__NodeProto *node)
-{
-    const bool is_avg = strcmp(node->op_type, "AveragePool") == 0, ceil = onnx_attribute_int(node, "ceil_mode", 0) != 0;
-    const struct onnx_value *x = onnx_in(m, node, 0), *indices = onnx_out(m, node, 1);
-    const int rank = is_activation(x) ? x->shape.rank : 0;
-    int64_t key[N_GRAPH_KEYS] = {[GRAPH_GROUPS] = 1};
-    struct graph_shape image;
-    bool counts;
-    int i;
-
-    if (rank != 3 && rank != 4)
-        return onnx_refuse(m, "expected images or rows, of 4 or 3 dimensions");
-    image = as_image(&x->shape);
-    if (!onnx_attribute(node, "kernel_shape") || !read_pair(node, "kernel_shape", rank - 2, 0, &key[GRAPH_R]) ||
-        !key[GRAPH_R] || !key[GRAPH_S])
-        return onnx_refuse(m, "expected a kernel_shape of a size for each axis");
-    if (!read_window(m, node, rank - 2, key, image.dim))
-        return ONNX_UNSUPPORTED;
-    counts = is_avg && onnx_attribute_int(node, "count_include_pad", 0) && has_pads(key);
-    if (key[GRAPH_DIL_H] != 1 || key[GRAPH_DIL_W] != 1 || (counts && ceil))
-        return onnx_refuse(m, "dilations, or count_include_pad with ceil_mode");
-    if (indices && indices->n_readers)
-        return onnx_refuse(m, "its indices are read");
-    if (ceil)
-        pad_ceil(image.dim, key);
-    if (!windows_touch(image.dim, key))
-        return onnx_refuse(m, "windows outside the image");
-    i = new_pool(m, node, counts ? padded(m, x, &image, key) : onnx_layer_as(m, x, &image), is_avg, key);
-    if (i < 0 || onnx_finish(m, node, i, ONNX_PLAIN) == ONNX_UNSUPPORTED)
-        return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
-    give_window(onnx_out(m, node, 0), &x->shape);
-    return ONNX_PLAIN;
-}
-
-enum onnx_role onnx_pool_all(struct onnx_import *m, const Onnx__NodeProto *node, bool is_avg, bool keeps)
-{
-    const struct onnx_value *x = onnx_in(m, node, 0);
-    const int i = new_pool(m, node, onnx_layer_as(m, x, &x->shape), is_avg, NULL);
-    enum onnx_role role;
-
-    if (i < 0)
-        return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
-    role = onnx_finish(m, node, i, ONNX_PLAIN);
-    if (!keeps)
-        onnx_out(m, node, 0)->shape.rank = 2;
-    return role;
 }
 
 /* ---- the rest ---- */
@@ -835,7 +554,7 @@ static void exchange_last(struct onnx_view *s, int axis)
 enum onnx_role onnx_softmax(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const struct onnx_value *x = onnx_in(m, node, 0);
-    const int rank = is_activation(x) ? x->shape.rank : 0;
+    const int rank = onnx_is_activation(x) ? x->shape.rank : 0;
     int64_t axis = onnx_attribute_int(node, "axis", m->opset < 13 ? 1 : -1), last;
     bool turns;
     struct onnx_value y;

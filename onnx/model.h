@@ -143,6 +143,11 @@ int onnx_layer_as(struct onnx_import *m, const struct onnx_value *v, const struc
  * words where they do not fit, else `role`. */
 enum onnx_role onnx_finish(struct onnx_import *m, const Onnx__NodeProto *node, int i_layer, enum onnx_role role);
 
+bool onnx_is_activation(const struct onnx_value *v); /* NULL is none */
+
+/* A constant of one number a channel, or left out. */
+bool onnx_is_vector(const struct onnx_value *v, int64_t n);
+
 /* A layer that multiplies each channel of images, which layer x gives, and adds to it, 1x1 depthwise; its weights are 1
  * and 0. -1: m->failed. */
 int onnx_new_scale(struct onnx_import *m, const Onnx__NodeProto *node, int x);

@@ -69,8 +69,8 @@ struct session {
 };
 
 /* Makes the tasks for the device and takes in stored records and logs; nothing is measured yet. ERR_INPUT for what
- * the job names wrongly, ERR_NOT_FOUND for no device or no template, ERR_CANCELLED when interrupted, ERR_UNSUPPORTED for
- * a job that the device cannot measure. */
+ * the job names wrongly, ERR_NOT_FOUND for no device or no template, ERR_CANCELLED when interrupted, ERR_UNSUPPORTED
+ * for a job that the device cannot measure. */
 enum err session_init(struct session *s, const struct session_options *o, struct why *why);
 void session_fini(struct session *s);
 

@@ -255,10 +255,11 @@ void eltwise_numerics(const struct workload *w, const struct space *s, const str
     (void)c;
     eltwise_of(w, &chain, &shape);
     whole = whole_bound(&chain, w->dtype) > 0;
-    *inout = (struct numerics){is_half ? "f16-f32-eltwise" : "f32-eltwise", whole ? EXACT_PLAIN : EXACT_NONE,
-                               is_half ? 0x1p-10 : 0x1p-23};
+    *inout = (struct numerics){.name = is_half ? "f16-f32-eltwise" : "f32-eltwise",
+                               .data = whole ? EXACT_PLAIN : EXACT_NONE,
+                               .tolerance = is_half ? 0x1p-10 : 0x1p-23};
     if (whole && eltwise_is_rounded_once(&chain))
-        *inout = (struct numerics){"exact", EXACT_PLAIN, 0};
+        *inout = (struct numerics){.name = "exact", .data = EXACT_PLAIN, .tolerance = 0};
 }
 
 static const struct template *const templates[] = {&eltwise_rows, &eltwise_naive, NULL};

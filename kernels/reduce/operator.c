@@ -203,9 +203,10 @@ void reduce_numerics(const struct workload *w, const struct space *s, const stru
 
     (void)s;
     (void)c;
-    *inout = kind == REDUCE_MAX || kind == REDUCE_MIN ? (struct numerics){"exact", EXACT_PLAIN, 0}
-             : w->dtype == DTYPE_F16                  ? (struct numerics){"f16-f32-reduce", data, 2e-3}
-                                                      : (struct numerics){"f32-reduce", data, 2e-6};
+    *inout = kind == REDUCE_MAX || kind == REDUCE_MIN
+                 ? (struct numerics){.name = "exact", .data = EXACT_PLAIN, .tolerance = 0}
+             : w->dtype == DTYPE_F16 ? (struct numerics){.name = "f16-f32-reduce", .data = data, .tolerance = 2e-3}
+                                     : (struct numerics){.name = "f32-reduce", .data = data, .tolerance = 2e-6};
 }
 
 void reduce_launch(struct build *b, const char *kernel, int64_t n_groups, int64_t group)

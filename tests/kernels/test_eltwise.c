@@ -191,7 +191,7 @@ static void inputs_are_broadcast_as_their_shapes_say(void **state)
 
 static struct numerics numerics_of_text(const char *text)
 {
-    struct numerics n = {"", EXACT_PLAIN, 1};
+    struct numerics n = {.name = "", .data = EXACT_PLAIN, .tolerance = 1};
     struct workload w;
 
     assert_int_equal(workload_parse(text, &w, NULL), ERR_OK);

@@ -420,6 +420,32 @@ static void builds_for_other_architectures_are_kept(void **state)
     town_close(&t);
 }
 
+/* While the one is compiled the other is not taken for the same, which would leave it until its lease ends. */
+static void a_program_is_built_for_two_architectures_at_once(void **state)
+{
+    const struct sim_asked *x, *y;
+    struct crew_agent *a;
+
+    (void)state;
+    begin();
+    net_set_lease_ms(t.net, 60000);
+    a = town_agent(&t, "other-board");
+    a->crew.children.desc.sm = 90;
+    a->crew.children.no_compiler = true;
+    a->options.mix = t.agents[0].options.mix = true; /* whichever comes first */
+    b->options.n_sms = 2;
+    b->options.sms[1] = 90;
+    b->crew.start_ns = 5 * WORLD_S; /* both devices wait for it */
+    add("\"build_ms\":3000", -1);
+    town_run(&t, 600);
+    expect(0, STATUS_OK, "", "");
+    assert_int_equal(sim_n_asked_of(children, "compile", 0), 2);
+    x = sim_asked(children, "compile", 0);
+    y = sim_asked(children, "compile", 1);
+    assert_true(y->from_ns < x->to_ns && x->child != y->child);
+    town_close(&t);
+}
+
 static void drain(struct town *town)
 {
     host_drain(town->net, "b0");
@@ -528,6 +554,7 @@ int main(void)
         cmocka_unit_test(builds_go_on_over_a_restart),
         cmocka_unit_test(builds_that_another_has_are_dropped),
         cmocka_unit_test(builds_for_other_architectures_are_kept),
+        cmocka_unit_test(a_program_is_built_for_two_architectures_at_once),
         cmocka_unit_test(a_builder_that_is_asked_to_leave_finishes_first),
         cmocka_unit_test(goodbye_gives_builds_back_at_once),
         cmocka_unit_test(architectures_are_read),

@@ -359,6 +359,29 @@ static void output_that_cannot_be_written_is_exit_1(void **state)
     buf_fini(&text);
 }
 
+/* "tcp://" and 9477 are what lacks; what cannot be an address is told as it was completed. */
+static void an_address_is_completed(void **state)
+{
+    static const char *const cases[][2] = {{"http://farm", "http://farm:9477"},
+                                           {"http://farm:1", "http://farm:1"},
+                                           {"farm:0", "tcp://farm:0"},
+                                           {"farm:", "tcp://farm:"},
+                                           {"tcp://farm:70000", "tcp://farm:70000"}};
+    struct buf said;
+
+    (void)state;
+    buf_init(&said, 1 << 20);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char words[160];
+
+        snprintf(words, sizeof words, "tune: %s is no address of a tracker: ", cases[i][1]);
+        ASK(1, "list", "--tracker", cases[i][0]);
+        if (strncmp(buf_text(&said), words, strlen(words)) != 0)
+            fail_msg("%s: %s", cases[i][0], buf_text(&said));
+    }
+    buf_fini(&said);
+}
+
 /* A port of this machine where somebody listens and says nothing. */
 static int listen_silently(char *url, size_t n_url)
 {
@@ -487,6 +510,7 @@ int main(void)
         cmocka_unit_test(keys_of_operators_are_a_table),
         cmocka_unit_test(errors_go_to_standard_error_and_results_to_output),
         cmocka_unit_test(output_that_cannot_be_written_is_exit_1),
+        cmocka_unit_test(an_address_is_completed),
         cmocka_unit_test(the_first_ctrl_c_ends_the_wait_for_a_tracker),
         cmocka_unit_test(a_hub_that_does_not_answer_is_exit_3),
         cmocka_unit_test(a_recorded_space_may_lie_deep),

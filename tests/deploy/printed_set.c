@@ -13,7 +13,8 @@
 
 static const char *const lines_a[] = {"kernel a \"\?\?/\"\n", "\t\\ b\n", "last"}, *const lines_c[] = {"c\n"};
 static const struct exec_module module_a = {lines_a, 3, "-DA=1 -DB=\"x\"", NULL, 0},
-                                module_b = {lines_a, 3, "-DA=2", NULL, 0}, module_c = {lines_c, 1, "", NULL, 0};
+                                module_b = {lines_a, 3, "-DA=2 -DB=\"x\"", NULL, 0},
+                                module_c = {lines_c, 1, "", NULL, 0};
 static const struct exec_module *const modules[] = {&module_a, &module_b, &module_c};
 static const unsigned char content[] = {0, 255, 1, 254, 2,  253, 3,  252, 4,  251, 5,  250, 6,  249, 7,  248,
                                         8, 247, 9, 246, 10, 245, 11, 244, 12, 243, 13, 242, 14, 241, 15, 240};

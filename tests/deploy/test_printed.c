@@ -11,6 +11,7 @@
 #include "kernels/workload.h"
 #include "tests/deploy/printed_set.h"
 #include "deploy/network.h"
+#include "deploy/text.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -122,6 +123,12 @@ static void modules_of_one_text_and_options_are_one(void **state)
     assert_ptr_not_equal(p->modules[0], p->modules[1]); /* one text, other options */
     assert_ptr_equal(p->modules[0]->lines, p->modules[1]->lines);
     assert_ptr_not_equal(p->modules[0]->lines, p->modules[2]->lines);
+    assert_int_equal(cu.n_modules, 3); /* its options differ in one digit */
+    assert_int_equal(cu.n_texts, 2);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(deploy_set_module(&cu, &cu.layers[0], i), i);
+        assert_string_equal(cu.modules[i].module->options, cu.layers[0].plan->modules[i]->options);
+    }
 }
 
 static void cuda_has_its_code_instead_of_text(void **state)
@@ -362,6 +369,35 @@ static void functions_pass_tensors_in_their_order(void **state)
     read_printed("cu/cu.c", &text);
     has(&text, "    const cu_mem list[] = {x, y};\n    return cu_layer_run(&cu_layers[0], stream, list, packed);\n");
     buf_fini(&text);
+}
+
+/* The text that is compiled into this test, whose tables are compared above, was printed when it was built. */
+static void a_set_is_printed_alike_each_time(void **state)
+{
+    static const struct {
+        const struct deploy_set *set;
+        const char *name;
+    } all[] = {{&cl, "cl/net.c"}, {&cu, "cu/cu.c"}, {&whole, "whole/whole.c"}};
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct buf before, now;
+        struct why why = {""};
+        size_t n_line = 2, k = 0;
+        const char *from, *text;
+        read_printed(all[i].name, &before);
+        from = strchr(buf_text(&before), '\n') + 1; /* behind the licence */
+        buf_init(&now, 1 << 26);
+        assert_int_equal(deploy_text_source(all[i].set, &now, &why), ERR_OK);
+        text = buf_text(&now);
+        for (; from[k] != '\0' && text[k] == from[k]; k++) {
+            n_line += from[k] == '\n';
+        }
+        if (strcmp(text, from) != 0) {
+            fail_msg("%s is printed otherwise now, from line %zu", all[i].name, n_line);
+        }
+        buf_fini(&before);
+        buf_fini(&now);
+    }
 }
 
 static void text_is(const cJSON *o, const char *name, const char *expected)
@@ -729,6 +765,7 @@ int main(void)
         cmocka_unit_test(every_layer_has_its_vectors),
         cmocka_unit_test(the_header_tells_tensors_and_times),
         cmocka_unit_test(functions_pass_tensors_in_their_order),
+        cmocka_unit_test(a_set_is_printed_alike_each_time),
         cmocka_unit_test(the_manifest_names_what_each_layer_is_of),
         cmocka_unit_test(the_manifest_lists_code_made_ahead),
         cmocka_unit_test(kernel_texts_are_files_by_hash),

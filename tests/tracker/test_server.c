@@ -428,6 +428,21 @@ static void requests_over_the_queues_limit_are_told_to_come_again(void **state)
     free(bytes);
 }
 
+/* What was served counts no more: one who never lets two wait may send for ever. */
+static void requests_that_were_served_are_no_longer_in_the_queue(void **state)
+{
+    struct place *p = *state;
+    unsigned char *bytes = calloc(1, MESSAGE_MAX_BYTES);
+    struct sender one = {.url = server_url(p->s), .bytes = bytes, .n = MESSAGE_MAX_BYTES};
+
+    for (int i = 0; i < 12; i++) { /* 48 MiB */
+        one.answered = one.busy = false;
+        send_large(&one);
+        assert_true(one.answered && !one.busy);
+    }
+    free(bytes);
+}
+
 /* ---- the HTTP side ---- */
 
 /* All that a server says to one request. */
@@ -498,6 +513,7 @@ int main(void)
         FACT(an_idle_tracker_takes_few_turns),
         FACT(sixteen_pages_may_be_asked_for_at_once),
         FACT(requests_over_the_queues_limit_are_told_to_come_again),
+        FACT(requests_that_were_served_are_no_longer_in_the_queue),
         FACT(the_http_side_has_three_pages_and_nothing_else),
     };
     const int n_failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -108,6 +108,7 @@ static enum err read_late(const struct cli *c, const struct model_file *m, const
     if (e || !*late || n == r->n)
         return e;
     free(*late);
+    *late = NULL;
     return why_set(why, ERR_INPUT, "%s changed while it was read: %zu rows, then %zu", cli_text(c, "in"), r->n, n);
 }
 

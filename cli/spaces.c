@@ -369,7 +369,7 @@ static enum err asked(const struct cli *c, const char ***out, size_t *n, struct 
                       : why_set(why, ERR_INPUT, "no workload: expected e.g. \"dense f32 m=64 n=2048 k=512\"");
     if (e)
         return e;
-    list = calloc(net ? net->n_layers : (size_t)c->n_rest, sizeof *list);
+    list = calloc((net ? net->n_layers : (size_t)c->n_rest) + 1, sizeof *list);
     if (!list)
         return why_set(why, ERR_NOMEM, "out of memory");
     *n = 0;

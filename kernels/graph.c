@@ -595,17 +595,19 @@ const char *const *graph_names(void)
 
 enum err graph_add(const char *key, const char *name, const char *text, size_t n, struct why *why)
 {
-    struct own_graph o = {strdup(key), strdup(name), {.n_nodes = 0}};
-    enum err e = n_own == MAX_GRAPHS ? why_set(why, ERR_LIMIT, "more than %d networks of one's own", MAX_GRAPHS)
-                 : !o.key || !o.name ? why_set(why, ERR_NOMEM, "out of memory")
-                                     : graph_parse(o.name, text, n, &o.g, why);
+    struct own_graph *o = &own[n_own];
+    enum err e;
 
+    if (n_own == MAX_GRAPHS)
+        return why_set(why, ERR_LIMIT, "more than %d networks of one's own", MAX_GRAPHS);
+    *o = (struct own_graph){strdup(key), strdup(name), {.n_nodes = 0}};
+    e = o->key && o->name ? graph_parse(o->name, text, n, &o->g, why) : why_set(why, ERR_NOMEM, "out of memory");
     if (!e) {
-        own[n_own++] = o;
+        n_own++;
         return ERR_OK;
     }
-    free(o.key);
-    free(o.name);
+    free(o->key);
+    free(o->name);
     return e;
 }
 

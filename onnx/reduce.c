@@ -153,14 +153,3 @@ enum onnx_role onnx_reduce(struct onnx_import *m, const Onnx__NodeProto *node)
         return onnx_pool_all(m, node, node->op_type[7] == 'e', keeps);
     return reduce_axes(m, node, bits, keeps);
 }
-
-enum onnx_role onnx_global_pool(struct onnx_import *m, const Onnx__NodeProto *node)
-{
-    const struct onnx_value *x = onnx_in(m, node, 0);
-
-    if (!x || x->kind != ONNX_ACTIVATION || x->shape.rank < 3)
-        return onnx_refuse(m, "expected images, of 3 dimensions or more");
-    if (x->shape.rank == 4)
-        return onnx_pool_all(m, node, node->op_type[6] == 'A', true);
-    return reduce_axes(m, node, ((1u << x->shape.rank) - 1) & ~3u, true);
-}

@@ -270,8 +270,6 @@ void measure_batch(struct measure_batch *b)
         run_round(b, live, n_live);
         estimate_all(b);
     }
-    if (anchored(b) && b->anchor->series.n == 0)
-        slot(b, b->anchor, false); /* every candidate was hopeless: one slot to compare with */
     for (int i = 0; i < b->n_items; i++)
         check_again(b, &b->items[i], i);
     estimate_all(b);

@@ -143,15 +143,13 @@ static struct space **space_of(struct spaces *s, const struct template *t, const
     return &s->of[i];
 }
 
-/* What the record's time would be here at the same rate: in FLOPs, of operators without any in bytes. */
+/* What the record's time would be here at the same rate in FLOPs, of which every operator counts some. */
 static double scaled_time(const struct choice_entry *from, const struct workload *w)
 {
-    const struct operator_desc *op = w->op;
-    const double here = op->flops(w), there = op->flops(&from->workload);
+    const double there = w->op->flops(&from->workload);
 
-    if (here > 0 && there > 0)
-        return from->record->time_ns * here / there;
-    return from->record->time_ns * op->bytes_min(w) / op->bytes_min(&from->workload);
+    assert(there > 0);
+    return from->record->time_ns * w->op->flops(w) / there;
 }
 
 enum err choice_nearest(const struct choice_entry *first, const struct workload *w, const struct device_desc *d,

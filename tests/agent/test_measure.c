@@ -464,6 +464,20 @@ static void what_was_not_loaded_takes_no_part(void **state)
     end();
 }
 
+/* Nothing is compared with it. */
+static void without_candidates_an_anchor_is_not_timed(void **state)
+{
+    (void)state;
+    begin();
+    add_anchor(sample_good);
+    batch.n_items = 1; /* it failed already */
+    measure_batch(&batch);
+    assert_int_equal(count(TIMING_ANCHOR), 1); /* it was prepared */
+    assert_int_equal(items[3].series.n, 0);
+    assert_int_equal(fake_runs_of(items[3].loaded), 0);
+    end();
+}
+
 static void without_its_anchor_a_batch_goes_on(void **state)
 {
     static const char *const anchors[] = {sample_wild, sample_bomb}; /* at once; in the third round */
@@ -597,6 +611,7 @@ int main(void)
         cmocka_unit_test(outputs_that_are_filled_anew_are_not_poisoned),
         cmocka_unit_test(a_run_that_fails_ends_its_program_alone),
         cmocka_unit_test(what_was_not_loaded_takes_no_part),
+        cmocka_unit_test(without_candidates_an_anchor_is_not_timed),
         cmocka_unit_test(without_its_anchor_a_batch_goes_on),
         cmocka_unit_test(records_are_answered_once),
         cmocka_unit_test(a_canary_is_warm_when_five_runs_agree),

@@ -164,6 +164,23 @@ static void the_nearest_has_the_least_distance_and_a_time_by_flops(void **state)
     choices_close(c);
 }
 
+/* An operator that only moves data counts its elements: twice as many take twice as long. */
+static void the_time_of_a_larger_copy_is_longer(void **state)
+{
+    struct best_set *b = fresh();
+    struct choices *c;
+    struct choice got;
+
+    (void)state;
+    add(b, default_record("concat f32 n=1 c=64 c2=64 h=16 w=16", "concat/stream", 3000));
+    c = opened(b);
+    got = made(c, "concat f32 n=1 c=64 c2=64 h=32 w=16");
+    assert_int_equal(got.kind, CHOICE_NEAREST);
+    assert_float_equal(got.time_ns, 6000, 1e-6);
+    choice_fini(&got);
+    choices_close(c);
+}
+
 /* A valid config of `from` that `to` does not have. */
 static struct config only_in(const struct space *from, const struct space *to)
 {
@@ -587,6 +604,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_record_of_the_workload_is_exact),
         cmocka_unit_test(the_nearest_has_the_least_distance_and_a_time_by_flops),
+        cmocka_unit_test(the_time_of_a_larger_copy_is_longer),
         cmocka_unit_test(a_nearest_record_that_is_not_valid_here_is_passed_over),
         cmocka_unit_test(another_epilogue_is_nearer_than_any_other_size),
         cmocka_unit_test(words_must_agree_and_distances_are_symmetric),

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* What `tune` makes of answers that come when the test wants: a real tracker, and an agent that the test plays. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "core/clock.h"
+#include "logs/log.h"
+#include "tests/cli/shell.h"
+#include "tests/libtune/sample_layer.h"
+#include "tests/tracker/farm.h"
+
+#define KEY "sample-cpu"
+#define TEMPLATE "dense/gemm_direct"
+
+static const char *const workloads[] = {"dense f32 m=8 n=16 k=16", "dense f32 m=4 n=32 k=8"};
+static struct farm farm;
+static struct client *agent;
+static struct record samples[2]; /* good records of the workloads, on the agent's device */
+
+static cJSON *call(const char *op, cJSON *args)
+{
+    cJSON *result = NULL;
+    struct why why = {""};
+
+    if (client_call(agent, op, args, NULL, 0, &result, NULL, &why))
+        fail_msg("%s: %s", op, why.text);
+    return result;
+}
+
+static void register_agent(void)
+{
+    cJSON *args = cJSON_CreateObject();
+
+    cJSON_AddStringToObject(args, "agent", "a1");
+    cJSON_AddStringToObject(args, "nonce", "n");
+    cJSON_AddStringToObject(args, "key", KEY);
+    cJSON_AddStringToObject(args, "fingerprint", samples[0].fingerprint.hex);
+    cJSON_AddItemToObject(args, "device", cJSON_Duplicate(samples[0].device, true));
+    cJSON_Delete(call("agent_register", args));
+}
+
+/* The next n trials, as soon as so many are there. */
+static cJSON *lease(int n)
+{
+    cJSON *all = cJSON_CreateArray();
+
+    for (int i = 0; i < 2000 && cJSON_GetArraySize(all) < n; i++) {
+        cJSON *r = farm_must(agent, "trial_lease", "{'agent':'a1','max':%d}", n - cJSON_GetArraySize(all)), *one;
+
+        while ((one = cJSON_DetachItemFromArray(cJSON_GetObjectItem(r, "trials"), 0)) != NULL)
+            cJSON_AddItemToArray(all, one);
+        cJSON_Delete(r);
+        clock_sleep_ms(10);
+    }
+    assert_int_equal(cJSON_GetArraySize(all), n);
+    return all;
+}
+
+/* Answers a trial with a record like that one: timed, or failed where time_ns is 0. */
+static void answer(const cJSON *trial, const struct record *like, double time_ns)
+{
+    cJSON *args = cJSON_CreateObject(), *envelope = cJSON_AddObjectToObject(args, "envelope");
+    struct record r;
+    struct buf line;
+
+    assert_int_equal(record_copy(&r, like), ERR_OK);
+    snprintf(r.program.hex, sizeof r.program.hex, "%s", text_in(trial, "program"));
+    snprintf(r.id, sizeof r.id, "%s", text_in(trial, "trial"));
+    snprintf(r.stage, sizeof r.stage, "%s", time_ns > 0 ? "" : "time");
+    r.status = time_ns > 0 ? STATUS_OK : STATUS_CRASH;
+    r.time_ns = time_ns;
+    buf_init(&line, RECORD_MAX_BYTES);
+    assert_int_equal(record_print(&r, &line), ERR_OK);
+    cJSON_AddStringToObject(args, "trial", text_in(trial, "trial"));
+    cJSON_AddNumberToObject(args, "token", (double)number_in(trial, "token"));
+    cJSON_AddStringToObject(envelope, "key", KEY);
+    cJSON_AddStringToObject(envelope, "fingerprint", r.fingerprint.hex);
+    cJSON_AddStringToObject(envelope, "program", r.program.hex);
+    cJSON_AddStringToObject(envelope, "status", status_name(r.status));
+    cJSON_AddNumberToObject(envelope, "time_ns", time_ns);
+    cJSON_AddNumberToObject(envelope, "flops", r.flops);
+    cJSON_AddNumberToObject(envelope, "device_ms", 1);
+    line.data[line.len - 1] = '\0'; /* the end of the line */
+    cJSON_AddStringToObject(args, "record", line.data);
+    cJSON_Delete(call("trial_result", args));
+    buf_fini(&line);
+    record_fini(&r);
+}
+
+static bool count(const struct record *r, const char *line, size_t n, void *arg)
+{
+    (void)r;
+    (void)line;
+    (void)n;
+    ++*(int *)arg;
+    return true;
+}
+
+/* The first record comes with the poll that waits for it, the second is at the tracker when Ctrl-C is seen. */
+static void records_on_their_way_at_an_interrupt_are_kept(void **state)
+{
+    const char *log = tune_at(farm.dir, "interrupted.jsonl"), *path = tune_at(farm.dir, "interrupted");
+    const pid_t pid =
+        tune_start(path, (const char *const[]){"run", workloads[0], "--tracker", farm.url, "--key", KEY, "--template",
+                                               TEMPLATE, "--trials", "8", "-q", "-o", log, NULL});
+    cJSON *first = lease(1), *trials; /* the default comes before all others */
+    struct buf said;
+    int n = 0;
+
+    (void)state;
+    buf_init(&said, 1 << 20);
+    answer(cJSON_GetArrayItem(first, 0), &samples[0], 3000);
+    trials = lease(2);
+    assert_int_equal(kill(pid, SIGSTOP), 0);
+    answer(cJSON_GetArrayItem(trials, 0), &samples[0], 2000);
+    answer(cJSON_GetArrayItem(trials, 1), &samples[0], 1000);
+    assert_int_equal(kill(pid, SIGINT), 0);
+    assert_int_equal(kill(pid, SIGCONT), 0);
+    if (tool_said(pid, path, &said) != 4)
+        fail_msg("%s", buf_text(&said));
+    assert_int_equal(log_scan(log, count, NULL, &n, NULL), ERR_OK);
+    assert_int_equal(n, 3);
+    cJSON_Delete(first);
+    cJSON_Delete(trials);
+    buf_fini(&said);
+}
+
+/* 0 only where every record that was measured again still wins. */
+static void one_broken_record_spoils_a_recheck(void **state)
+{
+    static const struct {
+        bool broken[2];
+        int code;
+        const char *words;
+    } cases[] = {{{false, false}, 0, "2 still the best, 0 beaten, 0 broken, 0 skipped, 0 drifted"},
+                 {{false, true}, 2, "1 still the best, 0 beaten, 1 broken, 0 skipped, 0 drifted"},
+                 {{true, false}, 2, "1 still the best, 0 beaten, 1 broken, 0 skipped, 0 drifted"},
+                 {{true, true}, 2, "0 still the best, 0 beaten, 2 broken, 0 skipped, 0 drifted"}};
+    struct buf said;
+
+    (void)state;
+    buf_init(&said, 1 << 20);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *best = tune_at(farm.dir, "x.best.jsonl"), *path = tune_at(farm.dir, "rechecked");
+        int code;
+        pid_t pid;
+
+        remove(best);
+        for (int k = 0; k < 2; k++)
+            assert_int_equal(log_append(best, &samples[k], NULL), ERR_OK);
+        pid = tune_start(path, (const char *const[]){"recheck", best, "--tracker", farm.url, "--key", KEY, NULL});
+        for (int k = 0; k < 2; k++) { /* one workload after the other */
+            cJSON *trials = lease(1);
+
+            answer(cJSON_GetArrayItem(trials, 0), &samples[k], cases[i].broken[k] ? 0 : samples[k].time_ns);
+            cJSON_Delete(trials);
+        }
+        code = tool_said(pid, path, &said);
+        if (code != cases[i].code || !strstr(buf_text(&said), cases[i].words))
+            fail_msg("case %zu: exit %d, expected %d and '%s'; said: %s", i, code, cases[i].code, cases[i].words,
+                     buf_text(&said));
+    }
+    buf_fini(&said);
+}
+
+static int start(void **state)
+{
+    (void)state;
+    farm_start(&farm);
+    agent = farm_client(&farm, "agent");
+    for (int i = 0; i < 2; i++)
+        if (!sample_record(workloads[i], TEMPLATE, &samples[i]))
+            return 1;
+    register_agent();
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++)
+        record_fini(&samples[i]);
+    client_close(agent);
+    farm_stop(&farm);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_broken_record_spoils_a_recheck),
+        cmocka_unit_test(records_on_their_way_at_an_interrupt_are_kept),
+    };
+
+    return cmocka_run_group_tests(tests, start, stop);
+}

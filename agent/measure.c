@@ -145,10 +145,10 @@ static void compare_outputs(struct measure_batch *b, struct measure_item *m)
                        (long long)m->series.calls);
 }
 
-/* Does it still write what it wrote at first, which was right? First what the timed calls left, after a change before
- * one of their slots; then of one more run on another poison, unless the caller makes it. A censored one is no
- * candidate for anything, and one that ran once (a baseline) has nothing later to compare: their single answers were
- * checked by verification. */
+/* Has it written where it must not, and does it still write what it wrote at first, which was right? First what the
+ * timed calls left, after a change before one of their slots; then of one more run on another poison, unless the caller
+ * makes it. A censored one is no candidate for anything, and one that ran once (a baseline) has nothing later to
+ * compare: their single answers were checked by verification. */
 static void check_again(struct measure_batch *b, struct measure_item *m, int i)
 {
     const int64_t from = clock_now_ns();
@@ -159,6 +159,7 @@ static void check_again(struct measure_batch *b, struct measure_item *m, int i)
         return;
     if (b->before_slot)
         b->before_slot(i, b->arg);
+    m->e = verify_kept(b->ops, m->loaded, m->program, blobs_of(b, m), &m->why);
     compare_outputs(b, m);
     if (!m->e && !m->poisoned && !m->runs_again) {
         m->e = verify_poison_outputs(b->ops, m->loaded, m->program, POISON_HIGH, &m->why);

@@ -111,8 +111,7 @@ static enum err split_all(struct csvz *t, size_t n_text, const char *path, struc
         return why_set(why, ERR_INPUT, "%s: expected text with a line of column names first", path);
     t->n_columns = count_cells(t->text, strcspn(t->text, "\n"));
     t->n_rows = n_lines - 1;
-    assert(t->n_columns > 0);
-    t->cells = calloc(n_lines * t->n_columns, sizeof *t->cells);
+    t->cells = calloc(n_lines * t->n_columns + 1, sizeof *t->cells);
     if (!t->cells)
         return why_set(why, ERR_NOMEM, "%s: %s", path, err_words(ERR_NOMEM));
     if (strncmp(at, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)) == 0)

@@ -112,6 +112,13 @@ static enum err fill_all(const struct device_ops *ops, struct loaded *l, const s
     return e;
 }
 
+/* "pass exact: wrote into x" */
+static enum err tell_written(const struct check_run *r, const char *buffer, struct why *why)
+{
+    return why_set(why, ERR_WRONG, "%s%s: wrote into %s, which is only read", r->pass ? "pass " : "the timed calls",
+                   r->pass ? r->pass->id : "", buffer);
+}
+
 /* Inputs and weights are as they were filled: ERR_WRONG. */
 static enum err check_inputs(const struct check_run *r, struct why *why)
 {
@@ -130,7 +137,7 @@ static enum err check_inputs(const struct check_run *r, struct why *why)
         if (!e)
             e = read_buffer(r, (int)i, &now, why);
         if (!e && memcmp(now, use.data, bytes_of(b)) != 0)
-            e = why_set(why, ERR_WRONG, "pass %s: wrote into %s, which is only read", r->pass->id, b->id);
+            e = tell_written(r, b->id, why);
         free(now);
         fill_done(&use);
     }
@@ -499,6 +506,17 @@ static enum err run_poisoned(struct check_run *r, struct why *why)
             return why_prefix(why, e, "pass %s", r->pass->id);
     }
     return e;
+}
+
+enum err verify_kept(const struct device_ops *ops, struct loaded *l, const struct program *p, const struct blobs *blobs,
+                     struct why *why)
+{
+    const struct check_run r = {.ops = ops, .loaded = l, .program = p, .blobs = blobs};
+    enum err e = ops->simulated || !ops->check_guards ? ERR_OK : ops->check_guards(l, why);
+
+    if (e == ERR_WRONG)
+        return why_prefix(why, e, "the timed calls");
+    return e || ops->simulated ? e : check_inputs(&r, why);
 }
 
 static bool moves_floats(const struct program_pass *pass)

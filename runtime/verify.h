@@ -60,6 +60,11 @@ enum err verify_nudge_outputs(const struct device_ops *ops, struct loaded *l, co
 enum err verify_timed(const struct device_ops *ops, struct loaded *l, const struct program *p,
                       const struct blobs *blobs, struct why *why);
 
+/* After runs on the timing fills: bands round buffers, inputs and weights are as they were before. ERR_WRONG with
+ * words. */
+enum err verify_kept(const struct device_ops *ops, struct loaded *l, const struct program *p, const struct blobs *blobs,
+                     struct why *why);
+
 /* A hash of the output buffers as they are now: equal before and after timing means that the kernel still writes the
  * same. */
 enum err verify_output_hash(const struct device_ops *ops, struct loaded *l, const struct program *p, struct sha256 *out,

@@ -11,7 +11,11 @@ KERNEL WG_SIZE(WG, 1, 1) eltwise_naive(TENSORS)
 {
     const long i = (long)GRP(0) * WG + LID(0), row = i / INNER, column = i % INNER;
 
-#define ONE(x, X) LOAD1(x + (ROW_OF(X, row) + column * STEP(X, 5)))
-    if (i < (long)ROWS * INNER)
-        STORE1(y + i, chain_lanes(LIST(ONE)));
+#define ONE(x, X) VSET(LOAD1(x + (ROW_OF(X, row) + column * STEP(X, 5))))
+    if (i < (long)ROWS * INNER) {
+        SUM lanes_[VEC];
+
+        PRIVATE_VSTORE(chain_lanes(LIST(ONE)), lanes_);
+        STORE1(y + i, lanes_[0]);
+    }
 }

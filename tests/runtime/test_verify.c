@@ -562,6 +562,33 @@ static void inputs_stay_as_they_are(void **state)
     }
 }
 
+/* Timed calls are looked at like a pass: inputs, and bands where the device has them. */
+static enum err bands_written(struct loaded *l, struct why *why)
+{
+    (void)l;
+    return why_set(why, ERR_WRONG, "written behind y");
+}
+
+static void what_timed_calls_must_not_write_is_as_before(void **state)
+{
+    const struct device_ops guarded = {
+        .name = "none", .run = run, .write = put, .read = get, .check_guards = bands_written};
+    struct why why = {""};
+    struct fixture f;
+
+    (void)state;
+    begin(&f, DTYPE_F32, 1);
+    f.p.buffers[W].role = ROLE_INPUT;
+    assert_int_equal(verify_prepare_timing(&ops, &f.l, &f.p, &f.blobs, &why), ERR_OK);
+    assert_int_equal(verify_kept(&ops, &f.l, &f.p, &f.blobs, &why), ERR_OK);
+    assert_int_equal(verify_kept(&guarded, &f.l, &f.p, &f.blobs, &why), ERR_WRONG);
+    assert_string_equal(why.text, "the timed calls: written behind y");
+    ((int32_t *)f.l.data[W])[1]++;
+    assert_int_equal(verify_kept(&ops, &f.l, &f.p, &f.blobs, &why), ERR_WRONG);
+    assert_string_equal(why.text, "the timed calls: wrote into w, which is only read");
+    end(&f);
+}
+
 static void outputs_are_put_a_little_off(void **state)
 {
     static const enum dtype dtypes[] = {DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_F64, DTYPE_I8, DTYPE_I32, DTYPE_U8};
@@ -644,6 +671,7 @@ int main(void)
         cmocka_unit_test(old_results_are_no_new_ones),
         cmocka_unit_test(a_program_runs_over_results_of_other_inputs_too),
         cmocka_unit_test(inputs_stay_as_they_are),
+        cmocka_unit_test(what_timed_calls_must_not_write_is_as_before),
         cmocka_unit_test(outputs_are_put_a_little_off),
         cmocka_unit_test(minus_one_is_a_whole_number),
         cmocka_unit_test(the_output_s_hash_follows_every_byte_and_only_outputs),

@@ -241,8 +241,8 @@ static void what_is_behind_an_addition_scales_the_sum(void **state)
     static const char *const ways[] = {
         "const h 4 1 1 = 3 4 5 6\nnode Mul b h -> y\n",
         "const h 4 1 1 = 0.33333333 0.25 0.2 0.16666667\nnode Div b h -> y\n",
-        "const f 4 = 3 4 5 6\nconst z 4 = 0 0 0 0\nconst v 4 = 0.99999 0.99999 0.99999 0.99999\n"
-        "node BatchNormalization b f z z v -> y\n",
+        ("const f 4 = 3 4 5 6\nconst z 4 = 0 0 0 0\nconst v 4 = 0.99999 0.99999 0.99999 0.99999\n"
+         "node BatchNormalization b f z z v -> y\n"),
     };
     static const float weights[] = {2, 0, 0, 0, 0, 2, 0, 0, 0, 0, 2, 0, 0, 0, 0, 2, 0, 0, 0, 0, 3, 4, 5, 6, 0, 0, 0, 0};
 

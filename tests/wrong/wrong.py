@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """wrong.py [ID...] - measures wrong kernels, and tells which of them are accepted.
 
-tests/wrong/kernels.jsonl has a kernel a line: a text of a file below kernels/ and what stands in its place, the template, workload
+tests/wrong/kernels.json has a kernel a line: a text of a file below kernels/ and what stands in its place, the template, workload
 and config that it is measured with. They were drawn by somebody who had not seen how kernels are verified, and each was shown to
 compute or write something wrong for some data or launch that the operator allows. Needs build/bin and a CPU over OpenCL.
 
@@ -42,7 +42,7 @@ DEVICE ulong tsc_now(void)
 
 
 def kernels():
-    return [json.loads(line) for line in (TREE / "tests/wrong/kernels.jsonl").read_text().splitlines()]
+    return json.loads((TREE / "tests/wrong/kernels.json").read_text())
 
 
 def patched(kernel, folder):

@@ -125,7 +125,6 @@ EXEC_API enum exec_status exec_net_cl_open(cl_context context, const struct exec
     status = net->slots && net->parts && net->steps ? exec_net_cl_steps(net, words)
                                                     : exec_fail(words, EXEC_NO_MEMORY, "out of memory");
     status = status == EXEC_OK ? exec_net_cl_slots(net, words) : status;
-    status = status == EXEC_OK ? exec_net_cl_parts(net, words) : status;
     if (status != EXEC_OK) {
         exec_net_cl_close(net);
         return status;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/build.h"
 
+#include "core/buf.h"
 #include "core/err.h"
 #include "kernels/epilogue.h"
 
@@ -11,6 +12,7 @@
 #include <string.h>
 
 #define MAX_ELEMS (((int64_t)1 << 31) - 1)
+#define MAX_FILE_TEXT ((size_t)1 << 20)
 #define MAX_SPLITS 128 /* values of a knob over divisors */
 #define MAX_SPREAD 4   /* knobs of a spread */
 
@@ -129,7 +131,29 @@ static void define_workload(struct build *b)
             build_define(b, names[i], 1);
 }
 
+static enum err put_source(struct build *b, const char *name, const struct buf *more, struct sha256 *out)
+{
+    struct buf text;
+    enum err e;
+
+    if (!more)
+        return kernel_blob(name, kernel_lang(b->d), b->blobs, out);
+    buf_init(&text, more->len + MAX_FILE_TEXT);
+    e = kernel_text(name, kernel_lang(b->d), &text);
+    if (!e)
+        e = buf_append(&text, buf_text(more), more->len);
+    if (!e)
+        e = blobs_put(b->blobs, buf_text(&text), text.len, out);
+    buf_fini(&text);
+    return e;
+}
+
 void build_module(struct build *b, const char *name)
+{
+    build_module_behind(b, name, NULL);
+}
+
+void build_module_behind(struct build *b, const char *name, const struct buf *more)
 {
     const bool relu6 = workload_has(b->w, "epilogue") && (epilogue_of(b->w) & EPILOGUE_RELU6);
     struct program_module *m = NULL;
@@ -139,7 +163,7 @@ void build_module(struct build *b, const char *name)
     if (b->e)
         return;
     snprintf(text, sizeof text, "%s%s", relu6 ? "preamble_relu6.h+" : "", name);
-    b->e = kernel_blob(text, kernel_lang(b->d), b->blobs, &source);
+    b->e = put_source(b, text, more, &source);
     if (b->e) {
         why_set(b->why, b->e, "kernel file %s: %s", name, err_words(b->e));
         return;

@@ -3,6 +3,7 @@
 #ifndef TUNE_KERNELS_BUILD_H
 #define TUNE_KERNELS_BUILD_H
 
+#include "core/buf.h"
 #include "core/err.h"
 #include "kernels/template.h"
 
@@ -44,6 +45,9 @@ int build_buffer(struct build *b, const char *id, enum buffer_role role, enum dt
 /* Adds a module from a kernel file with its defines: every knob whose value is a number under its name in capitals
  * (vc -> VC), DT, SUM_HALF and the EPI_* of the workload, OUT_I8. */
 void build_module(struct build *b, const char *name);
+
+/* The same, with text behind the file's that was made for the workload. */
+void build_module_behind(struct build *b, const char *name, const struct buf *more);
 
 /* Defines of the module added last, up to the entry with name == NULL; or one. */
 void build_defines(struct build *b, const struct build_define *list);

@@ -109,6 +109,22 @@ struct numerics numerics_of(const struct workload *w, const struct device_desc *
                               : (struct numerics){.name = "f16-f32", .data = EXACT_PLAIN, .tolerance = 2e-3};
 }
 
+enum fit fit_anywhere(const struct workload *w, const struct device_desc *d, struct why *why)
+{
+    (void)w;
+    (void)d;
+    (void)why;
+    return FIT_GOOD;
+}
+
+void numerics_exact(const struct workload *w, const struct space *s, const struct config *c, struct numerics *inout)
+{
+    (void)w;
+    (void)s;
+    (void)c;
+    *inout = (struct numerics){.name = "exact", .data = EXACT_PLAIN, .tolerance = 0};
+}
+
 struct numerics template_numerics(const struct template *t, const struct workload *w, const struct device_desc *d,
                                   const struct space *s, const struct config *c)
 {

@@ -54,6 +54,12 @@ struct template
  * bf16 summed in f32: 8e-3, four times the rounding of an output as for f16; i8: 0. */
 struct numerics numerics_of(const struct workload *w, const struct device_desc *d);
 
+/* template->fit of what computes everything of its operator on every device. */
+enum fit fit_anywhere(const struct workload *w, const struct device_desc *d, struct why *why);
+
+/* template->numerics of what moves elements, or sums them as the reference does: bit for bit. */
+void numerics_exact(const struct workload *w, const struct space *s, const struct config *c, struct numerics *inout);
+
 /* The class of one config. */
 struct numerics template_numerics(const struct template *t, const struct workload *w, const struct device_desc *d,
                                   const struct space *s, const struct config *c);

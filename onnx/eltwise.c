@@ -221,7 +221,7 @@ static bool shapes_of(const struct onnx_import *m, const struct operand *operand
     return true;
 }
 
-/* A layer of a rule's calls, which gives the node's output; *out: that as an operand. */
+/* A layer of calls, those of a rule with its attributes, which gives the node's output; *out: that as an operand. */
 static enum onnx_role join(struct onnx_import *m, const Onnx__NodeProto *node, const struct rule *rule,
                            const char *text, const struct operand *operands, size_t n, struct operand *out)
 {
@@ -356,7 +356,7 @@ enum onnx_role onnx_eltwise_of(struct onnx_import *m, const Onnx__NodeProto *nod
         return m->failed ? ONNX_PLAIN : onnx_refuse(m, "of a constant");
     for (size_t k = 0; k < n; k++)
         operands[k + 1] = (struct operand){.is_number = true, .number = (float)numbers[k]};
-    return join(m, node, &rules[0], text, operands, n + 1, &out);
+    return join(m, node, NULL, text, operands, n + 1, &out);
 }
 
 enum onnx_role onnx_eltwise_values(struct onnx_import *m, const Onnx__NodeProto *node, const char *text,
@@ -369,7 +369,7 @@ enum onnx_role onnx_eltwise_values(struct onnx_import *m, const Onnx__NodeProto 
         if (!read_operand(m, values[k], &operands[k]))
             return m->failed ? ONNX_PLAIN : onnx_refuse(m, "with a constant of several numbers");
     operands[n] = (struct operand){.is_number = true, .number = (float)number};
-    return join(m, node, &rules[0], text, operands, n + 1, &out);
+    return join(m, node, NULL, text, operands, n + 1, &out);
 }
 
 enum onnx_role onnx_gelu(struct onnx_import *m, const Onnx__NodeProto *node)

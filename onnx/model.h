@@ -167,7 +167,8 @@ enum onnx_role onnx_reduce_axes(struct onnx_import *m, const Onnx__NodeProto *no
 enum onnx_role onnx_scale_along(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
                                 int axis, const struct onnx_value *factor, const struct onnx_value *term);
 
-/* A pool whose window is the whole image; `keeps`: its rows and columns of 1. */
+/* A pool over all dimensions behind the channels, which are 3 or more in all: of any number as one row; `keeps`: those
+ * dimensions, as 1. */
 enum onnx_role onnx_pool_all(struct onnx_import *m, const Onnx__NodeProto *node, bool is_avg, bool keeps);
 
 /* An element-wise layer of the node's first input and numbers, "clip(a,b,c)" of two. */

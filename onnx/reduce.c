@@ -19,8 +19,6 @@ static const struct rule {
     {"ReduceSumSquare", "sum_square", "sum", "sum"},
     {"ReduceLogSum", "sum", "sum", "log_sum"},
     {"ReduceLogSumExp", "log_sum_exp", "log_sum_exp", "log_sum_exp"},
-    {"GlobalAveragePool", "mean", "mean", "mean"},
-    {"GlobalMaxPool", "max", "max", "max"},
 };
 
 static const struct rule *rule_of(const char *op)
@@ -121,19 +119,11 @@ enum onnx_role onnx_reduce_axes(struct onnx_import *m, const Onnx__NodeProto *no
     return by_rule(m, node, &rule, x, axes);
 }
 
-static enum onnx_role reduce_axes(struct onnx_import *m, const Onnx__NodeProto *node, unsigned axes, bool keeps)
-{
-    const enum onnx_role role = by_rule(m, node, rule_of(node->op_type), onnx_in(m, node, 0), axes);
-
-    if (!keeps)
-        drop_axes(&onnx_out(m, node, 0)->shape, axes);
-    return role;
-}
-
 enum onnx_role onnx_reduce(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const struct onnx_value *x = onnx_in(m, node, 0);
     const bool keeps = onnx_attribute_int(node, "keepdims", 1) != 0;
+    enum onnx_role role;
     int64_t axes[ONNX_MAX_RANK];
     unsigned bits;
     size_t n = 0;
@@ -151,5 +141,8 @@ enum onnx_role onnx_reduce(struct onnx_import *m, const Onnx__NodeProto *node)
     if (x->shape.rank == 4 && bits == (1u << 2 | 1u << 3) &&
         (strcmp(node->op_type, "ReduceMean") == 0 || strcmp(node->op_type, "ReduceMax") == 0))
         return onnx_pool_all(m, node, node->op_type[7] == 'e', keeps);
-    return reduce_axes(m, node, bits, keeps);
+    role = by_rule(m, node, rule_of(node->op_type), x, bits);
+    if (!keeps)
+        drop_axes(&onnx_out(m, node, 0)->shape, bits);
+    return role;
 }

@@ -274,35 +274,25 @@ enum onnx_role onnx_pool(struct onnx_import *m, const Onnx__NodeProto *node)
 enum onnx_role onnx_pool_all(struct onnx_import *m, const Onnx__NodeProto *node, bool is_avg, bool keeps)
 {
     const struct onnx_value *x = onnx_in(m, node, 0);
-    const int i = new_pool(m, node, onnx_layer_as(m, x, &x->shape), is_avg, NULL);
-    enum onnx_role role;
+    struct graph_shape shape = x->shape;
+    const int rank = shape.rank;
+    const struct graph_shape row = {4, {shape.dim[0], shape.dim[1], 1, graph_stretch(&shape, 2, rank)}};
+    const int i = new_pool(m, node, onnx_layer_as(m, x, rank == 4 ? &shape : &row), is_avg, NULL);
 
-    if (i < 0)
-        return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
-    role = onnx_finish(m, node, i, ONNX_PLAIN);
-    if (!keeps)
-        onnx_out(m, node, 0)->shape.rank = 2;
-    return role;
-}
-
-/* Over all dimensions behind the channels: of any number as one row. */
-enum onnx_role onnx_global_pool(struct onnx_import *m, const Onnx__NodeProto *node)
-{
-    const struct onnx_value *x = onnx_in(m, node, 0);
-    const int rank = onnx_is_activation(x) ? x->shape.rank : 0;
-    struct graph_shape images, shape;
-    int i;
-
-    if (rank < 3)
-        return onnx_refuse(m, "expected images or rows, of 3 dimensions or more");
-    shape = x->shape;
-    images = (struct graph_shape){4, {shape.dim[0], shape.dim[1], 1, graph_stretch(&shape, 2, rank)}};
-    images = rank == 4 ? shape : images;
-    i = new_pool(m, node, onnx_layer_as(m, x, &images), strcmp(node->op_type, "GlobalAveragePool") == 0, NULL);
     if (i < 0 || onnx_finish(m, node, i, ONNX_PLAIN) == ONNX_UNSUPPORTED)
         return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
     for (int d = 2; d < rank; d++)
         shape.dim[d] = 1;
+    shape.rank = keeps ? rank : 2;
     onnx_out(m, node, 0)->shape = shape;
     return ONNX_PLAIN;
+}
+
+enum onnx_role onnx_global_pool(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    const struct onnx_value *x = onnx_in(m, node, 0);
+
+    if (!onnx_is_activation(x) || x->shape.rank < 3)
+        return onnx_refuse(m, "expected images or rows, of 3 dimensions or more");
+    return onnx_pool_all(m, node, strcmp(node->op_type, "GlobalAveragePool") == 0, true);
 }

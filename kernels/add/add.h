@@ -14,9 +14,6 @@ int64_t add_elems(const struct workload *w);
 /* A launch of the module added last over all tensors, which has the defines of add/add.clh: N, RELU. */
 void add_launch(struct build *b, const char *kernel, int64_t n_groups, int64_t group);
 
-/* template->numerics: every sum is rounded once, as the reference's. */
-void add_numerics(const struct workload *w, const struct space *s, const struct config *c, struct numerics *inout);
-
 extern const struct operator_desc operator_add;
 extern const struct template add_stream, add_naive;
 

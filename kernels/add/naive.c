@@ -18,5 +18,5 @@ const struct template add_naive = {
     .space = naive_space,
     .fallback = naive_fallback,
     .program = program,
-    .numerics = add_numerics,
+    .numerics = numerics_exact,
 };

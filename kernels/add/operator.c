@@ -107,14 +107,6 @@ static enum err reference(const struct workload *w, enum exact_data data, struct
     return failed;
 }
 
-void add_numerics(const struct workload *w, const struct space *s, const struct config *c, struct numerics *inout)
-{
-    (void)w;
-    (void)s;
-    (void)c;
-    *inout = (struct numerics){.name = "exact", .data = EXACT_PLAIN, .tolerance = 0};
-}
-
 void add_launch(struct build *b, const char *kernel, int64_t n_groups, int64_t group)
 {
     const int64_t grid[] = {n_groups, 1, 1}, block[] = {group, 1, 1};

@@ -14,9 +14,6 @@ int64_t concat_elems(const struct workload *w);
 /* A launch of the module added last over all tensors, which has the defines of concat/concat.clh: N, A, B. */
 void concat_launch(struct build *b, const char *kernel, int64_t n_groups, int64_t group);
 
-/* template->numerics: elements are moved. */
-void concat_numerics(const struct workload *w, const struct space *s, const struct config *c, struct numerics *inout);
-
 extern const struct operator_desc operator_concat;
 extern const struct template concat_stream, concat_naive;
 

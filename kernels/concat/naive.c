@@ -18,5 +18,5 @@ const struct template concat_naive = {
     .space = naive_space,
     .fallback = naive_fallback,
     .program = program,
-    .numerics = concat_numerics,
+    .numerics = numerics_exact,
 };

@@ -3,14 +3,6 @@
 #include "core/err.h"
 #include "kernels/glue/stream.h"
 
-static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
-{
-    (void)w;
-    (void)d;
-    (void)why;
-    return FIT_GOOD;
-}
-
 static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
 {
     return stream_space(w, concat_elems(w), d, s, why);
@@ -32,9 +24,9 @@ const struct template concat_stream = {
     .id = "concat/stream",
     .version = 1,
     .summary = "one long array: runs of vectors a work-item",
-    .fit = fit,
+    .fit = fit_anywhere,
     .space = space,
     .fallback = fallback,
     .program = program,
-    .numerics = concat_numerics,
+    .numerics = numerics_exact,
 };

@@ -73,23 +73,18 @@ static void define_shape(struct build *b, const struct eltwise *chain, const str
         }
 }
 
-/* The fixed text's hash of build_module is replaced, its blob stays unused. */
 void eltwise_module(struct build *b, const char *name)
 {
     struct eltwise_shape shape;
     struct eltwise chain;
     struct buf text;
 
-    build_module(b, name);
     if (b->e)
         return;
     eltwise_of(b->w, &chain, &shape);
     buf_init(&text, MAX_TEXT);
-    b->e = kernel_text(name, kernel_lang(b->d), &text);
-    if (!b->e)
-        b->e = put_chain(&chain, &text);
-    if (!b->e)
-        b->e = blobs_put(b->blobs, buf_text(&text), text.len, &b->p->modules[b->p->n_modules - 1].source);
+    b->e = put_chain(&chain, &text);
+    build_module_behind(b, name, &text);
     buf_fini(&text);
     define_shape(b, &chain, &shape);
 }

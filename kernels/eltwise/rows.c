@@ -3,14 +3,6 @@
 
 #include "core/err.h"
 
-static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
-{
-    (void)w;
-    (void)d;
-    (void)why;
-    return FIT_GOOD;
-}
-
 static const struct build_knob knobs[] = {
     {"vec", {1, 2, 4, 8, 16, BUILD_END}},
     {"run", {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, BUILD_END}},
@@ -98,7 +90,7 @@ const struct template eltwise_rows = {
     .id = "eltwise/rows",
     .version = 1,
     .summary = "vectors along rows, inputs of one element a row spread over their lanes",
-    .fit = fit,
+    .fit = fit_anywhere,
     .space = space,
     .fallback = fallback,
     .program = program,

@@ -3,14 +3,6 @@
 
 #include "core/err.h"
 
-static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
-{
-    (void)w;
-    (void)d;
-    (void)why;
-    return FIT_GOOD;
-}
-
 static const struct build_knob knobs[] = {
     {"vec", {1, 2, 4, 8, 16, BUILD_END}},
     {"wg", {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, BUILD_END}},
@@ -71,7 +63,7 @@ const struct template softmax_rows = {
     .stages = true,
     .version = 1,
     .summary = "a group of work-items a row: largest, sum, quotients",
-    .fit = fit,
+    .fit = fit_anywhere,
     .space = space,
     .fallback = fallback,
     .program = program,

@@ -387,27 +387,23 @@ static void define_plan(struct build *b, const struct sparse_plan *p)
         build_define(b, "GROUPS_0", grid[0]);
 }
 
-/* A module's text: the fixed part, then the code of its kernels' weights; the fixed text's hash of build_module is
- * replaced, its blob stays unused. */
+/* A module's text: the fixed part, then the code of its kernels' weights. */
 static void add_module(struct build *b, const struct sparse_plan *p, int64_t i_module)
 {
-    struct program_module *m;
     struct buf text;
 
-    build_module(b, "sparse_conv2d/generated.cl");
     if (b->e)
         return;
-    m = &b->p->modules[b->p->n_modules - 1];
-    if (i_module > 0)
-        snprintf(m->id, sizeof m->id, "kernels_%lld", (long long)i_module);
     buf_init(&text, MAX_TEXT);
-    b->e = kernel_text("sparse_conv2d/generated.cl", kernel_lang(b->d), &text);
-    if (!b->e)
-        b->e = sparse_text(p, i_module, &text);
-    if (!b->e)
-        b->e = blobs_put(b->blobs, buf_text(&text), text.len, &m->source);
+    b->e = sparse_text(p, i_module, &text);
     if (b->e == ERR_LIMIT)
         why_set(b->why, b->e, "sparse_conv2d/generated: more than %zu bytes of kernel text", MAX_TEXT);
+    build_module_behind(b, "sparse_conv2d/generated.cl", &text);
+    if (!b->e && i_module > 0) {
+        struct program_module *m = &b->p->modules[b->p->n_modules - 1];
+
+        snprintf(m->id, sizeof m->id, "kernels_%lld", (long long)i_module);
+    }
     buf_fini(&text);
     conv_define_shape(b, &p->z);
     define_plan(b, p);

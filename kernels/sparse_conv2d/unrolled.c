@@ -251,15 +251,13 @@ static void put_branch(const struct writer *w, int64_t i)
     buf_puts(w->out, "}\n");
 }
 
-/* The fixed text, then the code of the weights. */
+/* The code of the weights. */
 static enum err text(const struct build *b, const struct conv_shape *z, struct buf *out)
 {
     const int64_t k_t = build_int(b, "k_t"), kg = z->k / z->groups, per_group = CEIL(kg, k_t);
     float *weights;
-    enum err e = kernel_text("sparse_conv2d/unrolled.cl", kernel_lang(b->d), out);
+    const enum err e = sparse_weights(b->w, &weights, b->why);
 
-    if (!e)
-        e = sparse_weights(b->w, &weights, b->why);
     if (e)
         return e;
     buf_puts(out, "KERNEL_BEGIN\n");
@@ -282,20 +280,17 @@ static enum err text(const struct build *b, const struct conv_shape *z, struct b
     return out->failed;
 }
 
-/* The fixed text's blob of build_module stays unused. */
 static void add_module(struct build *b, const struct conv_shape *z)
 {
     struct buf out;
 
-    build_module(b, "sparse_conv2d/unrolled.cl");
     if (b->e)
         return;
     buf_init(&out, MAX_TEXT);
     b->e = text(b, z, &out);
-    if (!b->e)
-        b->e = blobs_put(b->blobs, buf_text(&out), out.len, &b->p->modules[b->p->n_modules - 1].source);
     if (b->e == ERR_LIMIT)
         why_set(b->why, b->e, "sparse_conv2d/unrolled: more than %zu bytes of kernel text", MAX_TEXT);
+    build_module_behind(b, "sparse_conv2d/unrolled.cl", &out);
     buf_fini(&out);
 }
 

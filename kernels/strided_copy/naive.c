@@ -19,5 +19,5 @@ const struct template strided_copy_naive = {
     .space = naive_space,
     .fallback = naive_fallback,
     .program = program,
-    .numerics = strided_copy_numerics,
+    .numerics = numerics_exact,
 };

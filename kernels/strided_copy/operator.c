@@ -214,15 +214,6 @@ static enum err reference(const struct workload *w, enum exact_data data, struct
     return failed;
 }
 
-void strided_copy_numerics(const struct workload *w, const struct space *s, const struct config *c,
-                           struct numerics *inout)
-{
-    (void)w;
-    (void)s;
-    (void)c;
-    *inout = (struct numerics){.name = "exact", .data = EXACT_PLAIN, .tolerance = 0};
-}
-
 void strided_copy_launch(struct build *b, const char *kernel, int64_t n_groups, int64_t group)
 {
     const struct strided_copy s = strided_copy_of(b->w);

@@ -32,10 +32,6 @@ int64_t strided_copy_length(const struct strided_copy *s, int dim);
 /* The module added last gets the defines of strided_copy/strided_copy.clh, and a launch over x and y. */
 void strided_copy_launch(struct build *b, const char *kernel, int64_t n_groups, int64_t group);
 
-/* template->numerics: elements are moved. */
-void strided_copy_numerics(const struct workload *w, const struct space *s, const struct config *c,
-                           struct numerics *inout);
-
 extern const struct operator_desc operator_strided_copy;
 extern const struct template strided_copy_tile, strided_copy_naive;
 

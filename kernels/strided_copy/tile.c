@@ -3,14 +3,6 @@
 
 #include "core/err.h"
 
-static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
-{
-    (void)w;
-    (void)d;
-    (void)why;
-    return FIT_GOOD;
-}
-
 static const struct build_knob knobs[] = {
     {"ta", {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096, 16384, BUILD_END}},
     {"tb", {1, 2, 4, 8, 16, 32, 64, BUILD_END}},
@@ -124,9 +116,9 @@ const struct template strided_copy_tile = {
     .id = "strided_copy/tile",
     .version = 1,
     .summary = "tiles of the innermost dimension and of the one that is nearest in x",
-    .fit = fit,
+    .fit = fit_anywhere,
     .space = space,
     .fallback = fallback,
     .program = program,
-    .numerics = strided_copy_numerics,
+    .numerics = numerics_exact,
 };

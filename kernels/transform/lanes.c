@@ -3,14 +3,6 @@
 
 #include "core/err.h"
 
-static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
-{
-    (void)w;
-    (void)d;
-    (void)why;
-    return FIT_GOOD;
-}
-
 static const struct build_knob knobs[] = {
     {"vec", {1, 2, 4, 8, 16, BUILD_END}},
     {"run", {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 16384, 65536, BUILD_END}},
@@ -92,9 +84,9 @@ const struct template transform_lanes = {
     .id = "transform/lanes",
     .version = 1,
     .summary = "vectors of pixels, interleaved in registers to vectors of channels and back",
-    .fit = fit,
+    .fit = fit_anywhere,
     .space = space,
     .fallback = fallback,
     .program = program,
-    .numerics = transform_numerics,
+    .numerics = numerics_exact,
 };

@@ -20,5 +20,5 @@ const struct template transform_naive = {
     .space = naive_space,
     .fallback = naive_fallback,
     .program = program,
-    .numerics = transform_numerics,
+    .numerics = numerics_exact,
 };

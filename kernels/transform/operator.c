@@ -96,14 +96,6 @@ static enum err reference(const struct workload *w, enum exact_data data, struct
     return failed;
 }
 
-void transform_numerics(const struct workload *w, const struct space *s, const struct config *c, struct numerics *inout)
-{
-    (void)w;
-    (void)s;
-    (void)c;
-    *inout = (struct numerics){.name = "exact", .data = EXACT_PLAIN, .tolerance = 0};
-}
-
 static const struct template *const templates[] = {&transform_lanes, &transform_naive, NULL};
 
 const struct operator_desc operator_transform = {

@@ -10,10 +10,6 @@
 /* x and y with their lanes. */
 struct conv_shape transform_shape(const struct workload *w);
 
-/* template->numerics: elements are moved. */
-void transform_numerics(const struct workload *w, const struct space *s, const struct config *c,
-                        struct numerics *inout);
-
 extern const struct operator_desc operator_transform;
 extern const struct template transform_lanes, transform_naive;
 

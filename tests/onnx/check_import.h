@@ -39,6 +39,9 @@ void check_graph(const char *lines, const char *graph);
 /* Weights of a model, as written: `n` floats from weights.bin, and the list. */
 void check_weights(const char *lines, const float *expected, size_t n, const char *list);
 
+/* The same of an import that is open. */
+void check_weights_of(struct onnx_import *m, const float *expected, size_t n, const char *list);
+
 /* The row of an operator in the table of a model, which has the row. */
 const struct onnx_row *row_of(const struct onnx_import *m, const char *op);
 

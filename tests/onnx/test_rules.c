@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Rules of ONNX operators, each by its definition: pieces and quotients of constants, pads, windows of pools, scales
  * behind additions. */
-#include "core/file.h"
-#include "onnx/import.h"
-#include "tests/onnx/wire.h"
+#include "tests/onnx/check_import.h"
 
-#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,32 +13,25 @@
 
 #include <cmocka.h>
 
-#define MAX_MODEL ((size_t)1 << 20)
-
-static char dir[PATH_MAX]; /* of this test's files */
-
-#define IMAGE "opset 13\ninput x 1 4 8 6\n" /* 192 elements, of which a channel has 48 and a row 6 */
-#define IMAGE_IN "x = input c=4 h=8 w=6\n"
+#define OF_X "opset 13\ninput x 1 4 8 6\n" /* 192 elements, of which a channel has 48 and a row 6 */
+#define X_LINE "x = input c=4 h=8 w=6\n"
 
 static struct onnx_import *imported(const char *nodes)
 {
     struct onnx_import *m = NULL;
     struct why why = {""};
-    struct buf lines, model;
+    struct buf lines;
 
     buf_init(&lines, MAX_MODEL);
-    buf_init(&model, MAX_MODEL);
-    buf_printf(&lines, IMAGE "%soutput y\n", nodes);
-    wire_model(buf_text(&lines), &model);
-    if (onnx_import_parse(buf_text(&model), model.len, NULL, &m, &why))
+    buf_printf(&lines, OF_X "%soutput y\n", nodes);
+    if (import_lines(buf_text(&lines), NULL, 0, &m, &why))
         fail_msg("%s: %s", nodes, why.text);
     buf_fini(&lines);
-    buf_fini(&model);
     return m;
 }
 
 /* The graph of nodes that make y of the image x, but for the line of x. */
-static void check_graph(const char *nodes, const char *graph)
+static void check_nodes(const char *nodes, const char *graph)
 {
     struct onnx_import *m = imported(nodes);
     struct why why = {""};
@@ -50,8 +40,7 @@ static void check_graph(const char *nodes, const char *graph)
     buf_init(&text, MAX_MODEL);
     if (onnx_import_graph(m, &text, &why))
         fail_msg("%s: %s", nodes, why.text);
-    if (strncmp(buf_text(&text), IMAGE_IN, strlen(IMAGE_IN)) != 0 ||
-        strcmp(buf_text(&text) + strlen(IMAGE_IN), graph) != 0)
+    if (strncmp(buf_text(&text), X_LINE, strlen(X_LINE)) != 0 || strcmp(buf_text(&text) + strlen(X_LINE), graph) != 0)
         fail_msg("%sgave\n%sexpected\n%s", nodes, buf_text(&text), graph);
     buf_fini(&text);
     onnx_import_close(m);
@@ -64,36 +53,15 @@ static void check_shape(const char *nodes, const char *shape)
 
     snprintf(lines, sizeof lines, "%snode Reshape x s -> y\n", nodes);
     snprintf(graph, sizeof graph, "y = reshape x shape=%s\n", shape);
-    check_graph(lines, graph);
+    check_nodes(lines, graph);
 }
 
 /* The nodes' weights: all of them, as they are written. */
-static void check_weights(const char *nodes, const float *expected, size_t n, const char *list)
+static void check_nodes_weights(const char *nodes, const float *expected, size_t n, const char *list)
 {
     struct onnx_import *m = imported(nodes);
-    char path[PATH_MAX + 32];
-    struct why why = {""};
-    struct buf bytes, text;
 
-    buf_init(&bytes, MAX_MODEL);
-    buf_init(&text, MAX_MODEL);
-    if (onnx_import_weights(m, dir, DTYPE_F32, &why))
-        fail_msg("%s: %s", nodes, why.text);
-    snprintf(path, sizeof path, "%s/weights.bin", dir);
-    assert_int_equal(file_read(path, &bytes, NULL), ERR_OK);
-    snprintf(path, sizeof path, "%s/weights.txt", dir);
-    assert_int_equal(file_read(path, &text, NULL), ERR_OK);
-    assert_string_equal(buf_text(&text), list);
-    assert_int_equal(bytes.len, n * sizeof *expected);
-    for (size_t i = 0; i < n; i++) {
-        float v;
-
-        memcpy(&v, bytes.data + i * sizeof v, sizeof v);
-        if (!(v >= expected[i] - 1e-6F && v <= expected[i] + 1e-6F))
-            fail_msg("weight %zu is %g, expected %g", i, (double)v, (double)expected[i]);
-    }
-    buf_fini(&bytes);
-    buf_fini(&text);
+    check_weights_of(m, expected, n, list);
     onnx_import_close(m);
 }
 
@@ -155,7 +123,7 @@ static void a_slice_of_an_activation_is_a_copy_by_steps(void **state)
                  "ints b 1 = %d\nints e 1 = %d\nints z 1 = %d\nints t 1 = %d\nnode Slice x b e z t -> y\n",
                  cases[i].start, cases[i].end, cases[i].axis, cases[i].step);
         snprintf(graph, sizeof graph, "y = strided_copy x %s\n", cases[i].copy);
-        check_graph(nodes, graph);
+        check_nodes(nodes, graph);
     }
 }
 
@@ -189,9 +157,9 @@ static void a_quotient_of_whole_numbers_is_whole(void **state)
 static void a_quotient_of_floats_keeps_its_fraction(void **state)
 {
     (void)state;
-    check_weights("const a = 7\nconst b = 2\nnode Div a b -> q\nconst w 1 4 1 1 = 1 2 -1 0\nnode Conv x w -> c\n"
-                  "node Mul c q -> y\n",
-                  (const float[]){3.5F, 7, -3.5F, 0, 0}, 5, "c w 0 16\nc bias 16 4\n");
+    check_nodes_weights("const a = 7\nconst b = 2\nnode Div a b -> q\nconst w 1 4 1 1 = 1 2 -1 0\nnode Conv x w -> c\n"
+                        "node Mul c q -> y\n",
+                        (const float[]){3.5F, 7, -3.5F, 0, 0}, 5, "c w 0 16\nc bias 16 4\n");
 }
 
 /* ---- pads ---- */
@@ -206,7 +174,7 @@ static void pads_add_up(void **state)
     check_shape("ints a 1 = 48\nints p 2 = 1 0\nints two 1 = 2\nnode Pad a p two -> b\nnode Pad b p two -> s\n",
                 "2,2,48");
     /* h 1 + 8 + 3, w 2 + 6; then left 1, bottom 1, right 2 of the convolution */
-    check_graph("ints p 8 = 0 0 1 2 0 0 3 0\nints q 8 = 0 0 0 1 0 0 1 2\nnode Pad x p -> a\nnode Pad a q -> b\n"
+    check_nodes("ints p 8 = 0 0 1 2 0 0 3 0\nints q 8 = 0 0 0 1 0 0 1 2\nnode Pad x p -> a\nnode Pad a q -> b\n"
                 "const w 4 4 3 3 = 0.5 ...\nnode Conv b w -> y\n",
                 "a = strided_copy x shape=1,4,12,8 at=0 d0=6,1 d1=8,6 d2=4,48 p0=2,0 p1=1,3\n"
                 "y = conv2d a k=4 r=3 s=3 pad=0,1,1,2\n");
@@ -219,15 +187,15 @@ static void pads_add_up(void **state)
 static void no_window_begins_behind_the_image(void **state)
 {
     (void)state;
-    check_graph("node MaxPool x -> y kernel_shape=[2,2] strides=[3,3] ceil_mode=1\n",
+    check_nodes("node MaxPool x -> y kernel_shape=[2,2] strides=[3,3] ceil_mode=1\n",
                 "y = pool2d x max r=2 s=2 stride=3\n");
-    check_graph("node AveragePool x -> y kernel_shape=[1,1] strides=[4,3] ceil_mode=1\n",
+    check_nodes("node AveragePool x -> y kernel_shape=[1,1] strides=[4,3] ceil_mode=1\n",
                 "y = pool2d x avg r=1 s=1 stride=4,3\n");
     /* at 0 5 of 8, with 2 behind the end; at 0 4 of 6 */
-    check_graph("node MaxPool x -> y kernel_shape=[5,4] strides=[5,4] ceil_mode=1\n",
+    check_nodes("node MaxPool x -> y kernel_shape=[5,4] strides=[5,4] ceil_mode=1\n",
                 "y = pool2d x max r=5 s=4 stride=5,4 pad=0,0,2,2\n");
     /* with two columns behind: at 0 2 4, where 6 would be in them alone */
-    check_graph("node MaxPool x -> y kernel_shape=[2,3] strides=[2,2] pads=[0,0,0,2] ceil_mode=1\n",
+    check_nodes("node MaxPool x -> y kernel_shape=[2,3] strides=[2,2] pads=[0,0,0,2] ceil_mode=1\n",
                 "y = pool2d x max r=2 s=3 stride=2 pad=0,0,0,2\n");
 }
 
@@ -251,9 +219,9 @@ static void what_is_behind_an_addition_scales_the_sum(void **state)
         char nodes[512];
 
         snprintf(nodes, sizeof nodes, "%s%s", sum, ways[i]);
-        check_graph(nodes, "a = conv2d x + x k=4 r=1 s=1\ny = depthwise_conv2d a r=1 s=1\n");
-        check_weights(nodes, weights, sizeof weights / sizeof weights[0],
-                      "a w 0 64\na bias 64 16\ny w 80 16\ny bias 96 16\n");
+        check_nodes(nodes, "a = conv2d x + x k=4 r=1 s=1\ny = depthwise_conv2d a r=1 s=1\n");
+        check_nodes_weights(nodes, weights, sizeof weights / sizeof weights[0],
+                            "a w 0 64\na bias 64 16\ny w 80 16\ny bias 96 16\n");
     }
 }
 
@@ -270,9 +238,9 @@ int main(void)
     };
     int failed;
 
-    if (dir_temporary("tune-test", dir, sizeof dir, NULL))
+    if (!folder_open("test-onnx-rules"))
         return 1;
     failed = cmocka_run_group_tests(tests, NULL, NULL);
-    dir_remove(dir);
+    folder_close();
     return failed;
 }

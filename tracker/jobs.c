@@ -111,6 +111,16 @@ static void unlink_open(struct tracker *t, struct tracker_job *j)
     j->prev_open = j->next_open = NULL;
 }
 
+void job_forget(struct tracker *t, struct tracker_job *j)
+{
+    assert(j->state != JOB_OPEN && j->owner && j->owner->n_jobs > 0);
+    table_remove_i64(&t->jobs, j->id);
+    table_remove_text(&t->requests, j->request);
+    if (--j->owner->n_jobs == 0)
+        free(table_remove_text(&t->owners, j->user));
+    job_free(j);
+}
+
 static int64_t lease_end(const struct tracker *t)
 {
     return tracker_now_ns(t) + t->o.lease_ms * 1000000;
@@ -121,7 +131,9 @@ static enum err keep(struct tracker *t, struct tracker_job *j)
     enum err e = table_put_i64(&t->jobs, j->id, j);
 
     j->owner = owner_of(t, j->user);
-    if (!e && !j->owner)
+    if (j->owner)
+        j->owner->n_jobs++;
+    else if (!e)
         e = ERR_NOMEM;
     if (!e && j->state == JOB_OPEN)
         link_open(t, j);

@@ -45,7 +45,7 @@ struct waiters {
 
 /* A user's open jobs. */
 struct owner {
-    int64_t n_open, n_driven; /* n_driven: those that a tuner has */
+    int64_t n_jobs, n_open, n_driven; /* n_driven: those that a tuner has */
 };
 
 struct tracker_job {
@@ -304,6 +304,8 @@ void answered_expire(struct tracker *t);
 
 /* ---- jobs.c ---- */
 void job_free(struct tracker_job *j);
+/* Takes an ended job out of all tables, with its owner where it was the last job, and frees it. */
+void job_forget(struct tracker *t, struct tracker_job *j);
 /* For people: open, running, paused, done, failed, cancelled. */
 const char *job_state(const struct tracker_job *j);
 void job_load(const struct job_row *row, void *tracker);

@@ -122,9 +122,7 @@ static bool drop_old_jobs(struct tracker *t, int64_t before_ms)
             old[n++] = j;
     for (int i = 0; i < n; i++) {
         trials_forget(t, old[i]);
-        table_remove_i64(&t->jobs, old[i]->id);
-        table_remove_text(&t->requests, old[i]->request);
-        job_free(old[i]);
+        job_forget(t, old[i]);
     }
     return n == DROP_AT_ONCE;
 }

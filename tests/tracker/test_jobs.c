@@ -455,6 +455,25 @@ static void old_jobs_are_forgotten_and_open_ones_never(void **state)
     assert_int_equal(rig_submit(r, "cpu"), 4); /* and no id comes again */
 }
 
+/* Names of users cost nothing once their jobs are gone. */
+static void a_user_is_forgotten_with_the_last_job(void **state)
+{
+    struct rig *r = *state;
+
+    rig_do(r, "job_submit", "{'body':'b','key':'cpu','user':'ann','lease':true}");
+    rig_do(r, "job_submit", "{'body':'b','key':'cpu','user':'bob','lease':true}");
+    rig_do(r, "job_submit", "{'body':'b','key':'cpu','user':'bob'}");
+    assert_int_equal(r->t->owners.n, 2);
+    rig_do(r, "job_done", "{'job':'j1','token':1}");
+    rig_do(r, "job_done", "{'job':'j2','token':1}");
+    assert_int_equal(r->t->owners.n, 2); /* their ended jobs can still be asked for */
+    pass_days(r, 31);
+    assert_int_equal(r->t->jobs.n, 1);
+    assert_int_equal(r->t->owners.n, 1);
+    rig_crash(r);
+    assert_int_equal(r->t->owners.n, 1);
+}
+
 static void put_blob(struct rig *r, const char *text)
 {
     struct blobs set;
@@ -762,6 +781,7 @@ int main(void)
         FACT(a_cancelled_job_gives_up_its_trials_and_tells_its_tuner),
         FACT(jobs_are_listed_newest_first_by_state),
         FACT(old_jobs_are_forgotten_and_open_ones_never),
+        FACT(a_user_is_forgotten_with_the_last_job),
         FACT(blobs_stay_while_a_job_is_open_that_may_need_them),
         cmocka_unit_test(a_tracker_told_to_keep_all_does),
         FACT(status_tells_what_happened),

@@ -7,6 +7,7 @@
 #   check.sh full        all of what test.sh takes samples of: every template on all shapes, every mutant, on PoCL, Oclgrind and
 #                        emulated CUDA, with tables of what was covered. An hour; passes are kept, so that a second time is short
 #   check.sh --steps     lists them
+# tidy keeps what it found nothing in (build-clang/tidy): the whole tree takes half an hour the first time.
 # FUZZ_SECONDS (default 20) is the time of each fuzzer.
 set -eu
 cd "$(dirname "$0")/.."
@@ -66,15 +67,7 @@ step_clang() { compile_and_test clang; }
 # The product's sources that are compiled by themselves (parts of bundles are not), with the flags of clang's build.
 step_tidy() {
     configure clang || return 1
-    for file in $(git ls-files -- '*.c' ':!tests' ':!examples'); do
-        ! grep -qF "\"file\": \"$PWD/$file\"" build-clang/compile_commands.json || echo "$file"
-    done >"$work/sources"
-    [ -s "$work/sources" ] || { echo "clang-tidy: no files"; return 1; }
-    rc=0
-    xargs -P "$(nproc)" -n 1 clang-tidy --quiet -p build-clang <"$work/sources" >"$work/tidy.txt" 2>"$work/errors.txt" || rc=$?
-    n=$(grep -cE ' (warning|error): ' "$work/tidy.txt" || true)
-    echo "clang-tidy: $(wc -l <"$work/sources") files, $n warnings"
-    [ "$rc" -eq 0 ] || { cat "$work/tidy.txt" "$work/errors.txt"; return 1; }
+    git ls-files -- '*.c' ':!tests' ':!examples' | xargs scripts/tidy.py build-clang
 }
 
 step_abi() {

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,13 +46,20 @@ static enum err expected(const struct reader *r, const char *what)
                    (size_t)(r->at - r->text) + 1, what);
 }
 
+/* 0 and -0 are two numbers: 1 / x tells them apart. */
+static bool same_node(const struct eltwise_node *a, const struct eltwise_node *b)
+{
+    return a->input == b->input && a->function == b->function && memcmp(a->args, b->args, sizeof a->args) == 0 &&
+           a->number == b->number && signbit(a->number) == signbit(b->number);
+}
+
 /* The place of a node; equal ones have the same. */
 static enum err add_node(const struct reader *r, const struct eltwise_node *node, int *out)
 {
     struct eltwise *to = r->to;
 
     for (*out = 0; *out < to->n_nodes; ++*out)
-        if (memcmp(&to->nodes[*out], node, sizeof *node) == 0)
+        if (same_node(&to->nodes[*out], node))
             return ERR_OK;
     if (to->n_nodes >= ELTWISE_MAX_NODES)
         return why_set(r->why, ERR_LIMIT, "eltwise: more than %d inputs, numbers and calls", ELTWISE_MAX_NODES);

@@ -31,6 +31,7 @@ static int64_t source_of(const struct graph_shape *of, const struct graph_shape 
 {
     int64_t at = 0, step = 1;
 
+    assert(of->rank <= to->rank);
     for (int d = to->rank - 1, k = of->rank - 1; k >= 0; d--, k--) {
         at += of->dim[k] == 1 ? 0 : i % to->dim[d] * step;
         step *= of->dim[k];
@@ -230,6 +231,7 @@ static void put_piece(const struct onnx_value *piece, int axis, const struct gra
     const int64_t n = onnx_shape_elems(&piece->shape), run = graph_stretch(&piece->shape, axis, piece->shape.rank);
     const int64_t step = graph_stretch(whole, axis, whole->rank), behind = graph_stretch(whole, axis + 1, whole->rank);
 
+    assert(at + piece->shape.dim[axis] <= whole->dim[axis]);
     for (int64_t i = 0; i < n; i++)
         v[i / run * step + at * behind + i % run] = onnx_at(piece, i);
 }

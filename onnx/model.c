@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "onnx/model.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
@@ -66,6 +67,7 @@ double onnx_attribute_real(const Onnx__NodeProto *node, const char *name, double
 
 double onnx_at(const struct onnx_value *v, int64_t i)
 {
+    assert(v->kind == ONNX_CONSTANT && i >= 0);
     return v->v ? v->v[v->is_uniform ? 0 : i] : onnx_tensor_at(&v->tensor, i);
 }
 
@@ -114,6 +116,7 @@ double *onnx_make_constant(struct onnx_import *m, struct onnx_value *out, const 
 
 void onnx_make_activation(struct onnx_value *out, int i_layer, const struct graph_shape *shape)
 {
+    assert(i_layer >= 0);
     out->kind = ONNX_ACTIVATION;
     out->shape = *shape;
     out->i_layer = i_layer;
@@ -125,6 +128,7 @@ void onnx_make_view(struct onnx_value *out, const struct onnx_value *of, const s
 {
     const struct onnx_value was = *out;
 
+    assert(of->kind == ONNX_CONSTANT || of->kind == ONNX_ACTIVATION);
     *out = *of;
     out->name = was.name;
     out->n_readers = was.n_readers;
@@ -139,6 +143,7 @@ static void *grown(struct onnx_import *m, void *old, size_t n, size_t *cap, size
     const size_t more = *cap ? 2 * *cap : 64;
     void *list;
 
+    assert(n <= *cap);
     if (n < *cap)
         return old;
     list = onnx_memory_take(&m->file.memory, more * size);
@@ -185,6 +190,7 @@ int onnx_new_layer(struct onnx_import *m, const Onnx__NodeProto *node, enum grap
                                : NULL;
     const char *name = node->name && *node->name ? node->name : node->n_output ? node->output[0] : "";
 
+    assert(x < (int)m->n_layers);
     if (!l) {
         m->failed = ERR_LIMIT;
         return -1;
@@ -201,6 +207,7 @@ int onnx_new_layer(struct onnx_import *m, const Onnx__NodeProto *node, enum grap
 bool onnx_give_weights(struct onnx_import *m, struct onnx_layer *l, const struct onnx_value *w, int64_t n_w,
                        int64_t n_bias)
 {
+    assert(n_bias > 0 && n_w % n_bias == 0);
     l->factor = onnx_memory_take(&m->file.memory, 2 * (size_t)n_bias * sizeof *l->factor);
     if (!l->factor) {
         m->failed = ERR_LIMIT;
@@ -219,6 +226,7 @@ double onnx_weight_at(const struct onnx_layer *l, int64_t i)
 {
     const int64_t taps = l->n_w / l->n_bias, k = i / taps;
 
+    assert(i >= 0 && k < l->n_bias);
     return l->factor[k] * (l->w ? onnx_at(l->w, l->w_transposed ? i % taps * l->n_bias + k : i) : 1);
 }
 
@@ -227,6 +235,7 @@ int onnx_layer_as(struct onnx_import *m, const struct onnx_value *v, const struc
     const Onnx__NodeProto named = {.name = (char *)(uintptr_t)v->name};
     int i = v->i_layer;
 
+    assert(v->kind == ONNX_ACTIVATION && onnx_shape_elems(shape) == onnx_shape_elems(&m->layers[i].node.shape));
     if (graph_same_shape(&m->layers[i].node.shape, shape))
         return i;
     i = onnx_new_layer(m, &named, GRAPH_RESHAPE, i);
@@ -243,6 +252,7 @@ enum onnx_role onnx_finish(struct onnx_import *m, const Onnx__NodeProto *node, i
 
     if (!n)
         return role; /* m->failed is set */
+    assert((size_t)i_layer < m->n_layers);
     for (int k = 0; k < n->n_in; k++)
         in[k] = &m->layers[n->in[k]].node.shape;
     if (graph_infer(n, in, &why))

@@ -4,6 +4,7 @@
 #include "onnx/model.h"
 #include "onnx/views.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -31,6 +32,7 @@ static struct piece piece_of(int64_t start, int64_t end, int64_t step, int64_t s
 
 static void take_piece(struct onnx_view *s, int axis, const struct piece *p)
 {
+    assert(p->n >= 0 && axis >= 0 && axis < s->shape.rank);
     s->at += p->n ? p->from * s->stride[axis] : 0;
     s->stride[axis] *= p->step;
     s->shape.dim[axis] = p->n;
@@ -259,6 +261,7 @@ static enum onnx_role rearrange(struct onnx_import *m, const Onnx__NodeProto *no
     struct onnx_view s;
     int i;
 
+    assert(graph_elems(cut) == graph_elems(shape));
     onnx_view_of(x, &s);
     if (!onnx_view_reshape(&s, cut))
         return onnx_refuse(m, "of images that are no whole blocks");

@@ -2,6 +2,7 @@
 /* reduce.c - reductions over any axes, one layer for each stretch of axes that lie together. */
 #include "onnx/model.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,8 +26,10 @@ static const struct rule *rule_of(const char *op)
 {
     const struct rule *r = rules;
 
-    while (strcmp(r->op, op) != 0)
+    while (strcmp(r->op, op) != 0) {
         r++;
+        assert(r < rules + sizeof rules / sizeof rules[0]);
+    }
     return r;
 }
 
@@ -66,6 +69,7 @@ static enum onnx_role reduce(struct onnx_import *m, const Onnx__NodeProto *node,
     const int x = onnx_layer_as(m, v, &view), i = x < 0 ? -1 : onnx_new_layer(m, node, GRAPH_REDUCE, x);
     enum onnx_role role;
 
+    assert(from < to && to <= v->shape.rank);
     if (i < 0)
         return ONNX_PLAIN;
     snprintf(m->layers[i].node.words, sizeof m->layers[i].node.words, "kind=%s", kind);

@@ -3,6 +3,7 @@
 
 #include "runtime/dtype.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,6 +101,7 @@ static size_t n_kept(const Onnx__TensorProto *p, enum kept kept)
                         [IN_DOUBLES] = p->n_double_data,
                         [IN_UINT64S] = p->n_uint64_data};
 
+    assert(kept < sizeof n / sizeof n[0]);
     return n[kept];
 }
 
@@ -176,6 +178,7 @@ double onnx_tensor_at(const struct onnx_tensor *t, int64_t i)
     const struct type *type = &types[p->data_type];
     uint64_t bits = 0;
 
+    assert(type->n_bytes && i >= 0 && i < t->n_elems);
     if (!t->raw && type->kept == IN_FLOATS)
         return (double)p->float_data[i];
     if (!t->raw && type->kept == IN_DOUBLES)

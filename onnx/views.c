@@ -3,6 +3,7 @@
 
 #include "core/buf.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@ static void set_in_order(struct onnx_view *s)
 {
     int64_t step = 1;
 
+    assert(s->shape.rank >= 0 && s->shape.rank <= ONNX_MAX_RANK);
     for (int d = s->shape.rank - 1; d >= 0; d--) {
         s->stride[d] = step;
         step *= s->shape.dim[d];
@@ -97,6 +99,7 @@ bool onnx_view_reshape(struct onnx_view *s, const struct graph_shape *shape)
             step *= shape->dim[d];
         }
     }
+    assert(onnx_shape_elems(&to.shape) == onnx_shape_elems(&s->shape));
     *s = to;
     return true;
 }
@@ -106,6 +109,7 @@ void onnx_view_permute(struct onnx_view *s, const int *perm)
     const struct onnx_view was = *s;
 
     for (int d = 0; d < s->shape.rank; d++) {
+        assert(perm[d] >= 0 && perm[d] < s->shape.rank);
         s->shape.dim[d] = was.shape.dim[perm[d]];
         s->stride[d] = was.stride[perm[d]];
         s->before[d] = was.before[perm[d]];
@@ -122,6 +126,7 @@ static int64_t place_of(const struct onnx_view *s, int64_t i)
         const int64_t n = s->shape.dim[d] - s->before[d] - s->after[d];
         int64_t k = i % s->shape.dim[d] - s->before[d];
 
+        assert(n > 0 && s->before[d] >= 0 && s->after[d] >= 0);
         if ((k < 0 || k >= n) && s->mode == ONNX_FILL)
             return -1;
         if (s->mode == ONNX_EDGE)
@@ -189,6 +194,7 @@ static int copied_dims(const struct onnx_view *s, struct copied *dim)
         struct copied *last = n ? &dim[n - 1] : NULL;
         const bool bare = !more.before && !more.after;
 
+        assert(more.n > 0);
         if (bare && more.n == 1)
             continue;
         if (last && bare && !last->before && !last->after && more.stride == last->stride * last->n) {

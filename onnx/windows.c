@@ -3,6 +3,7 @@
 #include "onnx/model.h"
 #include "onnx/views.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- windows ---- */
@@ -194,6 +195,7 @@ static void pad_ceil(const int64_t *in, int64_t *key)
         int64_t n = room < 0 ? 0 : (room + stride - 1) / stride + 1;
         int64_t reach;
 
+        assert(stride > 0 && window > 0);
         n -= (n - 1) * stride >= size;
         reach = (n - 1) * stride + window - size;
         if (reach > key[GRAPH_BOTTOM + axis])

@@ -3,6 +3,7 @@
 
 #include "onnx/memory.h"
 
+#include <assert.h>
 #include <stdbool.h>
 
 #define MEMBER_BYTES 40 /* protobuf-c notes each field of a message while it unpacks it */
@@ -105,6 +106,7 @@ static enum err read_field(const struct scan *s, const ProtobufCMessageDescripto
     out->bytes = *p;
     if (!e)
         *p += out->n;
+    assert(*p <= end);
     return e;
 }
 
@@ -128,6 +130,7 @@ static enum err scan_message(const struct scan *s, const ProtobufCMessageDescrip
     struct onnx_wire *w = s->w;
     enum err e = ERR_OK;
 
+    assert(p <= end);
     if (depth > ONNX_MAX_DEPTH)
         return why_set(s->why, ERR_LIMIT, "byte %zu: messages in messages deeper than %d", (size_t)(p - s->start),
                        ONNX_MAX_DEPTH);

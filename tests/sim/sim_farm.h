@@ -20,6 +20,7 @@ struct sim_session {
     bool (*starts)(void *arg);
     void *starts_arg; /* begins when this is true; NULL = at start_ns */
     bool takes_over;  /* leases a job that waits, with its records (session_options.stored) */
+    bool own_farm;    /* as of tune run: it looks after its agents (session_options.check_farm) */
     int64_t wait_device_ms;
     FILE *tells; /* progress goes there; NULL = nowhere */
     enum progress_mode tell_mode;

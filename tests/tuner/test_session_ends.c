@@ -444,6 +444,30 @@ static void a_session_waits_for_its_first_device_and_says_so_once(void **state)
     sim_farm_fini(&f);
 }
 
+/* An agent of one's own is slow to start: the tracker's words about a key without devices are for farms of others. */
+static void the_start_of_ones_own_farm_is_no_lack_of_devices(void **state)
+{
+    (void)state;
+    for (int own = 0; own < 2; own++) {
+        size_t n_size = 0;
+        char *text = NULL;
+        struct sim_farm f;
+        struct sim_session *s = start(&f, 1, DENSE);
+
+        f.agents[0].away = true;
+        s->own_farm = own;
+        s->tells = open_memstream(&text, &n_size);
+        s->tell_mode = PROGRESS_PLAIN;
+        world_add(f.world, "clock", come_at_ten, &f.agents[0]);
+        run(&f);
+        fclose(s->tells);
+        expect_end(&f, s, SESSION_DONE, "done");
+        assert_int_equal(strstr(text, "no device of key cpu is there") == NULL, own);
+        free(text);
+        sim_farm_fini(&f);
+    }
+}
+
 static bool at_once(struct sim_session *s)
 {
     return world_now_ns(s->farm->world) > 3 * WORLD_S;
@@ -589,6 +613,7 @@ int main(void)
         cmocka_unit_test(a_lease_that_went_to_another_ends_the_session),
         cmocka_unit_test(without_a_device_a_session_waits_as_long_as_it_may),
         cmocka_unit_test(a_session_waits_for_its_first_device_and_says_so_once),
+        cmocka_unit_test(the_start_of_ones_own_farm_is_no_lack_of_devices),
         cmocka_unit_test(a_session_that_waits_for_a_device_can_be_interrupted),
         cmocka_unit_test(what_the_job_names_wrongly_is_refused_before_anything_is_sent),
         cmocka_unit_test(a_device_that_tells_no_energy_ends_the_job_at_its_first_record),

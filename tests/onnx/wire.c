@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/onnx/wire.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,8 +168,13 @@ static void put_attribute(struct buf *node, char *word)
     buf_init(&a, MAX_BYTES);
     wire_text(&a, 1, word);
     if (value[0] == '[') {
+        const bool floats = strchr(value, '.') != NULL;
+
         for (char *p = strtok_r(value, "[,]", &rest); p; p = strtok_r(NULL, "[,]", &rest))
-            wire_number(&a, 8, (uint64_t)strtoll(p, NULL, 10));
+            if (floats)
+                wire_float(&a, 7, strtof(p, NULL));
+            else
+                wire_number(&a, 8, (uint64_t)strtoll(p, NULL, 10));
     } else if (value[0] == '\'') {
         wire_bytes(&a, 4, value + 1, strlen(value) - 2);
     } else if (strchr(value, '.')) {

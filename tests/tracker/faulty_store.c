@@ -138,6 +138,8 @@ static enum err retain(struct store *s, int64_t before_ms, bool *more)
 
 static enum err backup(const char *where, const char *path, int64_t *n_bytes, struct why *why)
 {
+    while (store_faults.backup_waits)
+        clock_sleep_ms(1);
     return REAL->backup(where, path, n_bytes, why);
 }
 

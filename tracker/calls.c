@@ -297,8 +297,10 @@ cJSON *call_write(const struct call_shape *shape, const void *takes_trees)
         before = item != NULL;
         if (!item)
             item = nothing_for(m, &ok);
-        if (item)
-            json_add_item(object, m->name, item, &ok);
+        if (item && !cJSON_AddItemToObjectCS(object, m->name, item)) { /* names live as long as the program */
+            cJSON_Delete(item);
+            ok = false;
+        }
     }
     if (ok)
         return object;

@@ -3,7 +3,8 @@
  * list, which is included with CALL, STRUCT or MEMBER defined and undefines them.
  *   CALL(NAME, name, args, result, effect, wake)
  *                                   a call and the structs that go with it; WRITES: a repeat is answered as before;
- *                                   its long poll is woken by new JOBS, TRIALS, RECORDS or BUILDS, or it waits NEVER
+ *                                   its long poll is woken by new JOBS, TRIALS, RECORDS or BUILDS,
+ *                                   by the end of a BACKUP, or it waits NEVER
  *   STRUCT(tag, members)            a struct; its members in the order in which they are written
  *   KIND(name, need, ...)           a member: see struct call_member; behind its need its bounds and its default */
 #ifndef CALL
@@ -257,9 +258,9 @@ STRUCT(status_result,
     I64(duplicates, MAY) I64(expired, MAY) I64(lost, MAY) I64(answered_from_store, MAY) I64(commits, MAY)
     I64(lease_ms, MAY) I64(builds, MAY) I64(builds_failed, MAY) TEXT(waits, MAY))
 
-CALL(BACKUP, backup, backup_args, backup_result, WRITES, NEVER)
-STRUCT(backup_args, TEXT(path, MUST, FORM(PATH)))
-STRUCT(backup_result, I64(bytes, MAY))
+CALL(BACKUP, backup, backup_args, backup_result, WRITES, BACKUP)
+STRUCT(backup_args, TEXT(path, MUST, FORM(PATH)) I64(wait_ms, MAY, OR(i64, 25000)))
+STRUCT(backup_result, I64(bytes, MAY) BOOL(done, MAY))
 /* clang-format on */
 
 #undef CALL

@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_POLL_JSON 8192 /* a parked request keeps its tree: it has to be small */
+#define MAX_POLL_JSON 8192  /* a parked request keeps its tree: it has to be small */
+#define MAX_READ_AHEAD 4096 /* likewise while it waits for its turn */
 
 void request_fini(struct request *r)
 {
@@ -48,14 +49,8 @@ static void encode_reply(struct tracker *t, struct call *c, const struct request
 {
     cJSON *json = reply_json(c, r->id, e);
     const struct key *key = r->nonce[0] ? t->o.key : NULL;
-    struct buf text;
 
-    if (json && writes(r) && r->id[0] && !c->hello && e != ERR_BUSY) {
-        buf_init(&text, MESSAGE_MAX_BYTES);
-        if (json_print(json, &text) == ERR_OK)
-            answered_add(t, r->id, text.data, text.len);
-        buf_fini(&text);
-    }
+    assert(!reply->len);
     if (json && message_encode(json, e ? NULL : &c->out, key, r->nonce, reply) == ERR_LIMIT) {
         cJSON_Delete(json);
         buf_clear(reply);
@@ -66,6 +61,9 @@ static void encode_reply(struct tracker *t, struct call *c, const struct request
             message_encode(json, NULL, key, r->nonce, reply);
     }
     cJSON_Delete(json);
+    assert(!writes(r) || !c->out.n); /* what is kept has no blobs */
+    if (!reply->failed && reply->len && writes(r) && r->id[0] && !c->hello && e != ERR_BUSY)
+        answered_add(t, r->id, reply->data + MESSAGE_HEADER_BYTES, message_json_bytes(reply->data));
     t->stats.refused += e != ERR_OK;
 }
 
@@ -208,6 +206,12 @@ static enum outcome_of_request finish(struct tracker *t, struct call *c, struct 
     return REQUEST_ANSWERED;
 }
 
+void request_read(struct request *r, const void *bytes, size_t n)
+{
+    if (n <= MAX_READ_AHEAD)
+        message_decode(bytes, n, &r->message, NULL);
+}
+
 enum outcome_of_request request_start(struct tracker *t, const void *bytes, size_t n, struct request *r,
                                       struct buf *reply)
 {
@@ -216,9 +220,9 @@ enum outcome_of_request request_start(struct tracker *t, const void *bytes, size
     struct call c;
     enum err e;
 
-    *r = (struct request){.bytes = bytes, .n_bytes = n, .name = N_CALLS, .id = ""};
+    *r = (struct request){.bytes = bytes, .n_bytes = n, .message = r->message, .name = N_CALLS, .id = ""};
     t->stats.requests++;
-    e = message_decode(bytes, n, &r->message, &why);
+    e = r->message.json ? ERR_OK : message_decode(bytes, n, &r->message, &why);
     if (!e)
         e = read_request(r, &why);
     call_init(&c, t, r);

@@ -25,8 +25,11 @@ struct request {
 
 enum outcome_of_request { REQUEST_ANSWERED, REQUEST_PARKED, REQUEST_STORE_FAILED };
 
-/* Executes a fresh request; `reply` gets the reply's bytes unless it is parked. The request is used up unless it is
- * parked. */
+/* Decodes a small request ahead, by any thread; what is large or wrong is left to request_start. `r` is all 0. */
+void request_read(struct request *r, const void *bytes, size_t n);
+
+/* Executes a fresh request, all 0 or as request_read left it; `reply` gets the reply's bytes unless it is parked. The
+ * request is used up unless it is parked. */
 enum outcome_of_request request_start(struct tracker *t, const void *bytes, size_t n, struct request *r,
                                       struct buf *reply);
 

@@ -244,6 +244,11 @@ enum err message_decode(const void *bytes, size_t n, struct message *out, struct
     return ERR_OK;
 }
 
+size_t message_json_bytes(const void *bytes)
+{
+    return get_u32((const unsigned char *)bytes + 8);
+}
+
 void message_fini(struct message *m)
 {
     if (!m)

@@ -60,6 +60,8 @@ enum err message_encode(cJSON *json, const struct blobs *blobs, const struct key
  * not. ERR_PROTOCOL or ERR_LIMIT with words. */
 enum err message_decode(const void *bytes, size_t n, struct message *out, struct why *why);
 void message_fini(struct message *m);
+/* How many bytes of JSON an encoded message has behind its header. */
+size_t message_json_bytes(const void *bytes);
 
 /* True when the last 32 bytes are the MAC of nonce and the bytes before them under `key`. */
 bool message_mac_is_right(const void *bytes, size_t n, const struct key *key, const char *nonce);

@@ -47,10 +47,12 @@ struct server {
     nng_socket socket;
     char url[256];
     int n_slots;
-    pthread_t thread;
-    pthread_mutex_t lock; /* the queue, pages, pipes, stopping */
-    pthread_cond_t work, page_done;
+    pthread_t core, post;
+    pthread_mutex_t lock; /* the queue, replies, pages, pipes, stopping */
+    pthread_cond_t work, page_done, mail;
     struct slot *first, *last;
+    struct caller *replies; /* committed, not flushed: for the post loop */
+    bool core_ended;
     size_t queued_bytes;
     struct page *pages;
     int n_pages;
@@ -118,8 +120,10 @@ static void received(struct slot *s)
     s->caller = (struct caller){.bytes = nng_msg_body(s->raw),
                                 .n_bytes = nng_msg_len(s->raw),
                                 .line = (uint32_t)nng_pipe_id(nng_msg_get_pipe(s->raw))};
+    request_read(&s->caller.request, s->caller.bytes, s->caller.n_bytes);
     if (enqueue(s->server, s))
         return;
+    request_fini(&s->caller.request);
     nng_msg_free(s->raw);
     s->raw = NULL;
     send_reply(s, busy_reply());
@@ -279,6 +283,8 @@ static void answer_pages(struct server *sv, struct page *p)
     }
 }
 
+/* ---- the post loop ---- */
+
 static void answer(struct caller *left)
 {
     for (struct caller *c = left, *next; c; c = next) {
@@ -293,18 +299,82 @@ static void answer(struct caller *left)
     }
 }
 
-/* One turn: requests of one transaction, then the commit, then the replies. Requests that come while a commit waits for
- * the disk make the next batch, so nobody is kept waiting for company. */
+static void store_has_failed(struct server *sv, const struct why *why)
+{
+    pthread_mutex_lock(&sv->lock);
+    if (!sv->failed)
+        sv->why = *why;
+    if (!sv->why.text[0])
+        why_set(&sv->why, ERR_IO, "the store failed");
+    sv->failed = sv->stopping = true;
+    pthread_cond_signal(&sv->work);
+    pthread_mutex_unlock(&sv->lock);
+}
+
+/* All replies there are; false when there will be none any more. */
+static bool collect_replies(struct server *sv, struct caller **out)
+{
+    pthread_mutex_lock(&sv->lock);
+    while (!sv->replies && !sv->core_ended)
+        pthread_cond_wait(&sv->mail, &sv->lock);
+    *out = sv->replies;
+    sv->replies = NULL;
+    pthread_mutex_unlock(&sv->lock);
+    return *out != NULL;
+}
+
+/* One flush of the disk for all turns that ended while it was at the one before. A reply leaves when what it tells, its
+ * own or another's, is durable. */
+static void *post_loop(void *arg)
+{
+    struct server *sv = arg;
+    const struct tracker_options *o = &sv->hall.tracker->o;
+    struct caller *replies;
+    struct why why = {""};
+
+    while (collect_replies(sv, &replies)) {
+        if (o->ops->flush(o->store, &why) != ERR_OK) {
+            store_has_failed(sv, &why);
+            return NULL;
+        }
+        answer(replies);
+    }
+    return NULL;
+}
+
+static void post(struct server *sv, struct caller *left)
+{
+    struct caller *last = left;
+
+    while (last && last->next)
+        last = last->next;
+    if (!last)
+        return;
+    pthread_mutex_lock(&sv->lock);
+    last->next = sv->replies;
+    sv->replies = left;
+    pthread_cond_signal(&sv->mail);
+    pthread_mutex_unlock(&sv->lock);
+}
+
+/* ---- turns ---- */
+
+/* One turn: requests of one transaction, then the commit, then the replies go to the post. Requests that come meanwhile
+ * make the next batch, so nobody is kept waiting for company. */
 static bool turn(struct server *sv, const struct work *b)
 {
     struct caller *left = NULL;
+    struct why why = {""};
     struct slot *s;
     bool ok = hall_begin(&sv->hall);
 
     for (int n = 0; ok && n < HALL_MAX_BATCH && (s = next_queued(sv)) != NULL; n++)
         ok = hall_enter(&sv->hall, &s->caller);
-    ok = ok && hall_end(&sv->hall, b->gone, b->n_gone, &left, &sv->why);
-    answer(left);
+    ok = ok && hall_end(&sv->hall, b->gone, b->n_gone, &left, &why);
+    if (ok)
+        post(sv, left);
+    else
+        store_has_failed(sv, &why);
     return ok;
 }
 
@@ -323,10 +393,8 @@ static void *core_loop(void *arg)
             break;
     }
     pthread_mutex_lock(&sv->lock);
-    sv->failed = !ok;
-    sv->stopping = true;
-    if (!ok && !sv->why.text[0])
-        why_set(&sv->why, ERR_IO, "the store failed");
+    sv->stopping = sv->core_ended = true;
+    pthread_cond_signal(&sv->mail);
     pthread_mutex_unlock(&sv->lock);
     return NULL;
 }
@@ -387,6 +455,7 @@ static void init_locks(struct server *sv)
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&sv->work, &attr);
     pthread_cond_init(&sv->page_done, &attr);
+    pthread_cond_init(&sv->mail, &attr);
     pthread_condattr_destroy(&attr);
 }
 
@@ -408,7 +477,8 @@ enum err server_start(struct tracker *t, const char *url, struct server **out, s
             (long long)fds, OTHER_FDS + MIN_PIPES);
     init_locks(sv);
     e = open_socket(sv, url, why);
-    if (!e && pthread_create(&sv->thread, NULL, core_loop, sv) != 0)
+    if (!e &&
+        (pthread_create(&sv->core, NULL, core_loop, sv) != 0 || pthread_create(&sv->post, NULL, post_loop, sv) != 0))
         e = why_set(why, ERR_NOMEM, "cannot start a thread");
     if (e)
         return e; /* the process ends: nng is not closed */
@@ -456,5 +526,6 @@ void server_stop(struct server *s)
     s->stopping = true;
     pthread_cond_signal(&s->work);
     pthread_mutex_unlock(&s->lock);
-    pthread_join(s->thread, NULL);
+    pthread_join(s->core, NULL);
+    pthread_join(s->post, NULL);
 }

@@ -39,7 +39,8 @@ void answered_add(struct tracker *t, const char *id, const char *reply, size_t n
         free(copy);
         return; /* out of memory: a repeat is executed again, which every operation bears */
     }
-    memcpy(copy, reply, n + 1);
+    memcpy(copy, reply, n);
+    copy[n] = '\0';
     *a = (struct answered){.reply = copy, .n_reply = n, .at_ns = tracker_now_ns(t)};
     memcpy(a->id, id, strlen(id) + 1);
     *(t->newest_answered ? &t->newest_answered->next : &t->oldest_answered) = a;

@@ -34,6 +34,7 @@
 struct agent;
 struct lane;
 struct caller;
+struct backup;
 
 /* Long polls for one thing, the one that waits longest first; kept by hall.c. */
 struct waiters {
@@ -213,11 +214,13 @@ struct tracker {
     struct tracker_session *oldest_session, *newest_session;
     struct answered *oldest_answered, *newest_answered;
     size_t answered_bytes;
-    struct waiters job_waiters, build_waiters, *woken; /* woken: since the parked calls were tried last */
+    struct backup *backup; /* under way, or not told of yet; or NULL */
+    struct waiters job_waiters, build_waiters, backup_waiters,
+        *woken; /* woken: since the parked calls were tried last */
     struct stats stats;
 };
 
-enum { WAKE_NEVER = 0, WAKE_TRIALS = 1, WAKE_RECORDS = 2, WAKE_JOBS = 4, WAKE_BUILDS = 8 };
+enum { WAKE_NEVER = 0, WAKE_TRIALS = 1, WAKE_RECORDS = 2, WAKE_JOBS = 4, WAKE_BUILDS = 8, WAKE_BACKUP = 16 };
 
 /* One request under execution. */
 struct call {
@@ -398,6 +401,11 @@ enum err builds_tick(struct tracker *t);
 void builds_fini(struct tracker *t);
 /* "5 trials wait for a builder of sm_61 (..)" about one job's open trials or all (NULL); "" when none does. */
 enum err builds_waits(struct tracker *t, const struct tracker_job *j, char *out, size_t n_out);
+
+/* ---- admin.c ---- */
+void backup_tick(struct tracker *t);
+/* Waits for the end of one that is under way. */
+void backup_fini(struct tracker *t);
 
 /* ---- lost.c ---- */
 /* Appends the log line of a record of status lost (docs/log-format.md). */

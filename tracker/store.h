@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* store.h - what the tracker keeps for good, behind one table of functions (docs/adding-a-store.md).
- * One thread uses a store. Writes between two commits are one transaction: they survive together or not at all. */
+ * One thread uses a store, but for flush and backup. Writes between two commits are one transaction: they survive
+ * together or not at all. */
 #ifndef TUNE_TRACKER_STORE_H
 #define TUNE_TRACKER_STORE_H
 
@@ -67,9 +68,12 @@ struct store_ops {
      * ERR_UNSUPPORTED for a newer schema, ERR_BUSY when another tracker has it, ERR_IO, also for a damaged one. */
     enum err (*open)(const char *where, const struct clock *clock, struct store **out, struct why *why);
     void (*close)(struct store *s);
-    /* Makes all writes since the last commit durable; may block for a disk's flush. After an error the store is
-     * unusable. */
+    /* Ends the transaction of all writes since the last commit; they survive the death of the process from now on, and
+     * a power cut after the next flush. After an error of one of the two the store is unusable. */
     enum err (*commit)(struct store *s, struct why *why);
+    /* Makes all that was committed before the call durable; blocks for the disk. One other thread may call it, also
+     * while the store is in use. */
+    enum err (*flush)(struct store *s, struct why *why);
 
     /* Inserts when body is not NULL; else changes what changes: a job's done_ms, state, token, leased, paused and
      * summary (when not NULL), a trial's state, token, attempts, agent and answered_by. */
@@ -120,8 +124,9 @@ struct store_ops {
      * then, unless an open job may need them: it was made at most two days after their last use. Some of them in each
      * call, which takes little time; *more: there is something left to do. */
     enum err (*retain)(struct store *s, int64_t before_ms, bool *more);
-    /* Copies all that is committed in the store `where` to a fresh file, also while a tracker has it open. ERR_EXISTS,
-     * ERR_NOT_FOUND, ERR_IO. */
+    /* Copies all that is committed in the store `where` to a fresh file, also while a tracker has it open, which goes
+     * on meanwhile; by any thread. There is no file of that name until it is whole. ERR_EXISTS, ERR_NOT_FOUND, ERR_IO.
+     */
     enum err (*backup)(const char *where, const char *path, int64_t *n_bytes, struct why *why);
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* store_sqlite.c - the embedded store: one SQLite file, WAL, synchronous FULL, one transaction for all writes between
- * two commits. */
+/* store_sqlite.c - the embedded store: one SQLite file, WAL, one transaction for all writes between two commits.
+ * SQLite itself syncs the log only before what is in it goes into the database (synchronous NORMAL); flush does that
+ * after commits, so that the next transaction need not wait for the disk. */
 #include "tracker/store.h"
 #include "tracker/store_sqlite.h"
 #include "tracker/store_sqlite_file.h"
@@ -15,6 +16,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sqlite3.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +44,8 @@ struct store {
     sqlite3_stmt *stmt[N_SQL];
     bool writing; /* a transaction is open */
     const struct clock *clock;
-    int lock_fd;
+    int lock_fd, log_fd;                 /* log_fd: of the write-ahead log, for flush */
+    atomic_llong n_committed, n_flushed; /* transactions */
 };
 
 /* ---- statements ---- */
@@ -121,8 +124,8 @@ static enum err set_up(struct store *s, const char *path, struct why *why)
     e = sqlite_check_pages(s->db, path, why);
     if (!e) /* before its first table; a store that has some without it gets it by bring_up */
         e = sqlite_run(s->db,
-                       "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA "
-                       "cache_size = -8192;",
+                       "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; "
+                       "PRAGMA cache_size = -8192;",
                        why);
     if (!e)
         e = sqlite_check_schema(s->db, path, why);
@@ -148,12 +151,26 @@ static enum err take_lock(struct store *s, const char *where, struct why *why)
     return ERR_OK;
 }
 
+/* The log is there as long as the database is open, under the same inode. */
+static enum err open_log(struct store *s, const char *where, struct why *why)
+{
+    char path[PATH_MAX];
+    enum err e = sqlite_path(where, "tracker.sqlite-wal", path, why);
+
+    if (e)
+        return e;
+    s->log_fd = open(path, O_RDWR | O_CLOEXEC);
+    return s->log_fd >= 0 ? ERR_OK : why_set(why, ERR_IO, "%s: %s", path, strerror(errno));
+}
+
 static void store_close(struct store *s)
 {
     if (!s)
         return;
     if (s->lock_fd >= 0)
         close(s->lock_fd);
+    if (s->log_fd >= 0)
+        close(s->log_fd);
     for (int i = 0; i < N_SQL; i++)
         sqlite3_finalize(s->stmt[i]);
     sqlite3_close(s->db);
@@ -169,7 +186,7 @@ static enum err store_open(const char *where, const struct clock *clock, struct 
     if (!s)
         return ERR_NOMEM;
     s->clock = clock;
-    s->lock_fd = -1;
+    s->lock_fd = s->log_fd = -1;
     e = dir_make(where, 0700, why);
     if (!e)
         e = sqlite_path(where, "tracker.sqlite", path, why);
@@ -180,6 +197,8 @@ static enum err store_open(const char *where, const struct clock *clock, struct 
         e = why_set(why, ERR_IO, "store %s: %s", path, s->db ? sqlite3_errmsg(s->db) : "out of memory");
     if (!e)
         e = set_up(s, path, why);
+    if (!e)
+        e = open_log(s, where, why);
     if (e) {
         store_close(s);
         return e;
@@ -196,6 +215,19 @@ static enum err store_commit(struct store *s, struct why *why)
     if (run(ready(s, SQL_COMMIT)) != ERR_OK)
         return why_set(why, ERR_IO, "store %s: %s", sqlite3_db_filename(s->db, "main"), sqlite3_errmsg(s->db));
     s->writing = false;
+    atomic_fetch_add(&s->n_committed, 1);
+    return ERR_OK;
+}
+
+static enum err store_flush(struct store *s, struct why *why)
+{
+    const long long n = atomic_load(&s->n_committed);
+
+    if (atomic_load(&s->n_flushed) == n)
+        return ERR_OK;
+    if (fdatasync(s->log_fd) != 0)
+        return why_set(why, ERR_IO, "the store's log cannot be written: %s", strerror(errno));
+    atomic_store(&s->n_flushed, n);
     return ERR_OK;
 }
 
@@ -748,6 +780,7 @@ const struct store_ops store_sqlite = {
     .open = store_open,
     .close = store_close,
     .commit = store_commit,
+    .flush = store_flush,
     .job_put = job_put,
     .sums_put = sums_put,
     .mode_put = mode_put,

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "tracker/store_sqlite_file.h"
 
+#include "core/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +12,7 @@
 #include <unistd.h>
 
 #define SCHEMA_VERSION 3
+#define SLICE_PAGES 256 /* of a backup at once: a megabyte */
 
 #define SCHEMA_BUILDS                                                                                                  \
     "CREATE TABLE builds(program TEXT NOT NULL, arch TEXT NOT NULL, status TEXT NOT NULL, blobs TEXT NOT NULL,"        \
@@ -147,28 +152,64 @@ enum err sqlite_path(const char *where, const char *name, char out[PATH_MAX], st
                : why_set(why, ERR_LIMIT, "the store's path is too long");
 }
 
-static enum err copy_to(const char *path, const char *to_path, struct why *why)
+/* Copies what the file holds at the beginning, in slices with pauses, so that a tracker at work has the disk in
+ * between. The open read transaction keeps the slices from starting anew with each of its commits. */
+static int copy_slices(sqlite3 *from, sqlite3 *to, int to_fd)
+{
+    sqlite3_backup *b;
+    int rc = sqlite3_exec(from, "BEGIN; SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
+
+    if (rc != SQLITE_OK)
+        return rc;
+    b = sqlite3_backup_init(to, "main", from, "main");
+    while (b && (rc = sqlite3_backup_step(b, SLICE_PAGES)) == SQLITE_OK) {
+        const int64_t start_ns = clock_now_ns();
+
+        fdatasync(to_fd); /* no heap of work for the disk at the end */
+        clock_sleep_ms((clock_now_ns() - start_ns) / 1000000 + 1);
+    }
+    sqlite3_backup_finish(b);
+    return b && rc == SQLITE_DONE ? SQLITE_OK : b ? rc : sqlite3_errcode(to);
+}
+
+static enum err copy_to(const char *path, const char *to_path, int to_fd, struct why *why)
 {
     sqlite3 *from = NULL, *to = NULL;
-    sqlite3_backup *b = NULL;
-    enum err e = ERR_OK;
     int rc = sqlite3_open_v2(path, &from, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 
     if (rc == SQLITE_OK)
         rc = sqlite3_open(to_path, &to);
     if (rc == SQLITE_OK) {
         sqlite3_busy_timeout(from, 5000);
-        b = sqlite3_backup_init(to, "main", from, "main");
-        if (b) {
-            sqlite3_backup_step(b, -1); /* all in one read transaction */
-            sqlite3_backup_finish(b);
-        }
-        rc = sqlite3_errcode(to);
+        rc = copy_slices(from, to, to_fd);
     }
-    if (rc != SQLITE_OK)
-        e = why_set(why, ERR_IO, "backup of %s to %s: %s", path, to_path, sqlite3_errstr(rc));
     sqlite3_close(to);
     sqlite3_close(from);
+    return rc == SQLITE_OK && fsync(to_fd) == 0 ? ERR_OK
+                                                : why_set(why, ERR_IO, "backup of %s to %s: %s", path, to_path,
+                                                          rc == SQLITE_OK ? strerror(errno) : sqlite3_errstr(rc));
+}
+
+/* Under a name of its own until it is whole. */
+static enum err copy_and_rename(const char *from, const char *path, struct why *why)
+{
+    char part[PATH_MAX];
+    enum err e;
+    int fd;
+
+    if (snprintf(part, sizeof part, "%s.part", path) >= (int)sizeof part)
+        return why_set(why, ERR_LIMIT, "the backup's path is too long");
+    fd = open(part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0 && errno == EEXIST)
+        return why_set(why, ERR_EXISTS, "%s exists already: another backup is at it, or was broken off", part);
+    if (fd < 0)
+        return why_set(why, ERR_IO, "backup of %s to %s: %s", from, part, strerror(errno));
+    e = copy_to(from, part, fd, why);
+    close(fd);
+    if (!e && rename(part, path) != 0)
+        e = why_set(why, ERR_IO, "%s: %s", path, strerror(errno));
+    if (e)
+        unlink(part);
     return e;
 }
 
@@ -184,12 +225,10 @@ enum err sqlite_backup(const char *where, const char *path, int64_t *n_bytes, st
         e = why_set(why, ERR_EXISTS, "%s exists already", path);
     if (e)
         return e;
-    e = copy_to(from, path, why);
+    e = copy_and_rename(from, path, why);
     if (!e)
         e = stat(path, &st) == 0 ? ERR_OK : ERR_IO;
-    if (e)
-        unlink(path);
-    else
+    if (!e)
         *n_bytes = (int64_t)st.st_size;
     return e;
 }

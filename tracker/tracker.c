@@ -87,6 +87,7 @@ void tracker_free(struct tracker *t)
 
     if (!t)
         return;
+    backup_fini(t);
     trials_fini(t);
     lanes_fini(t);
     builds_fini(t);
@@ -198,6 +199,7 @@ enum err tracker_tick(struct tracker *t)
         e = builds_tick(t);
     jobs_tick(t);
     agents_tick(t);
+    backup_tick(t);
     answered_expire(t);
     return e ? e : retain(t);
 }

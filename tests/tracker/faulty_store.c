@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/tracker/faulty_store.h"
 
+#include "core/clock.h"
+
 struct store_faults store_faults;
 
 #define REAL (store_table[0])
@@ -23,6 +25,13 @@ static void close_real(struct store *s)
 static enum err commit(struct store *s, struct why *why)
 {
     return fails() ? why_set(why, ERR_IO, "the disk of this test is full") : REAL->commit(s, why);
+}
+
+static enum err flush(struct store *s, struct why *why)
+{
+    while (store_faults.flush_waits)
+        clock_sleep_ms(1);
+    return store_faults.flush_fails ? why_set(why, ERR_IO, "the disk of this test is full") : REAL->flush(s, why);
 }
 
 static enum err job_put(struct store *s, const struct job_row *row)
@@ -129,6 +138,8 @@ static enum err retain(struct store *s, int64_t before_ms, bool *more)
 
 static enum err backup(const char *where, const char *path, int64_t *n_bytes, struct why *why)
 {
+    while (store_faults.backup_waits)
+        clock_sleep_ms(1);
     return REAL->backup(where, path, n_bytes, why);
 }
 
@@ -137,6 +148,7 @@ const struct store_ops faulty_store = {
     .open = open_real,
     .close = close_real,
     .commit = commit,
+    .flush = flush,
     .job_put = job_put,
     .sums_put = sums_put,
     .mode_put = mode_put,

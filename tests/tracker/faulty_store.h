@@ -5,10 +5,15 @@
 
 #include "tracker/store.h"
 
-/* Calls counted: all but open, close and backup. */
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Calls counted: all but open, close, flush and backup. */
 struct store_faults {
     _Atomic int64_t n_calls;
-    _Atomic int64_t fail_at; /* this one ends with ERR_IO; 0 = none */
+    _Atomic int64_t fail_at;                /* this one ends with ERR_IO; 0 = none */
+    _Atomic bool flush_waits, backup_waits; /* a flush, a backup does not begin while it is true */
+    _Atomic bool flush_fails;
 };
 extern struct store_faults store_faults;
 extern const struct store_ops faulty_store;

@@ -491,7 +491,7 @@ static cJSON *execute(struct fuzz *f, const struct buf *bytes)
     void *copy = fuzz_copy(bytes->data, bytes->len);
     struct buf reply;
     struct message m;
-    struct request r;
+    struct request r = {.bytes = NULL};
     enum outcome_of_request how;
     cJSON *json;
 

@@ -267,7 +267,7 @@ static void the_table_of_operations_is_that_of_the_protocol(void **state)
         {"agent_mode", true, 0},
         {"devices", false, 0},
         {"status", false, 0},
-        {"backup", true, 0},
+        {"backup", true, WAKE_BACKUP},
     };
 
     (void)state;

@@ -228,6 +228,44 @@ static void nobody_is_answered_once_the_store_failed(void **state)
     client_close(c);
 }
 
+/* Another connection's call is executed meanwhile, and both are answered when the disk is there again. */
+static void replies_wait_for_the_disk_and_the_next_transaction_does_not(void **state)
+{
+    struct place *p = *state;
+    struct client *c = client_of(p), *other = client_of(p);
+    int64_t n_calls;
+
+    cJSON_Delete(must(c, "job_submit", "{\"body\":\"first\"}", 0));
+    store_faults.flush_waits = true;
+    assert_int_equal(client_call(c, "job_submit", cJSON_Parse("{\"body\":\"b\"}"), NULL, -9700, NULL, NULL, NULL),
+                     ERR_UNREACHABLE);
+    n_calls = store_faults.n_calls;
+    assert_int_equal(client_call(other, "job_submit", cJSON_Parse("{\"body\":\"b\"}"), NULL, -9700, NULL, NULL, NULL),
+                     ERR_UNREACHABLE);
+    assert_true(store_faults.n_calls > n_calls);
+    store_faults.flush_waits = false;
+    cJSON_Delete(must(c, "status", "{}", 0));
+    client_close(other);
+    client_close(c);
+}
+
+static void nobody_is_answered_once_the_disk_failed(void **state)
+{
+    struct place *p = *state;
+    struct client *c = client_of(p);
+    struct why why = {""};
+
+    cJSON_Delete(must(c, "job_submit", "{\"body\":\"b\"}", 0));
+    store_faults.flush_fails = true;
+    assert_int_equal(client_call(c, "job_submit", cJSON_Parse("{\"body\":\"b\"}"), NULL, -9500, NULL, NULL, NULL),
+                     ERR_UNREACHABLE);
+    for (int i = 0; i < 500 && !server_failed(p->s, &why); i++)
+        clock_sleep_ms(10);
+    assert_true(server_failed(p->s, &why));
+    assert_string_equal(why.text, "the disk of this test is full");
+    client_close(c);
+}
+
 static void an_address_that_is_taken_or_none_is_told(void **state)
 {
     struct place *p = *state;
@@ -508,6 +546,8 @@ int main(void)
         FACT(many_connections_are_served_at_once),
         FACT(the_poll_of_a_closed_connection_gets_nothing),
         FACT(nobody_is_answered_once_the_store_failed),
+        FACT(replies_wait_for_the_disk_and_the_next_transaction_does_not),
+        FACT(nobody_is_answered_once_the_disk_failed),
         FACT(an_address_that_is_taken_or_none_is_told),
         FACT(a_page_is_rendered_by_the_thread_that_owns_the_tracker),
         FACT(an_idle_tracker_takes_few_turns),

@@ -4,6 +4,7 @@
 #include "core/hash.h"
 #include "tracker/store.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -347,6 +348,65 @@ static void backs_up(struct place *p)
     dir_remove(copy.dir);
 }
 
+struct copier {
+    const struct place *from;
+    char path[300];
+    int64_t n_bytes;
+    enum err err;
+    _Atomic bool ended;
+};
+
+static void *copies(void *arg)
+{
+    struct copier *c = arg;
+
+    c->err = c->from->ops->backup(c->from->dir, c->path, &c->n_bytes, NULL);
+    c->ended = true;
+    return NULL;
+}
+
+static void count_jobs(const struct job_row *row, void *arg)
+{
+    int64_t *n = arg;
+
+    assert_int_equal(row->id, ++*n); /* without a gap */
+}
+
+/* What is committed while it is made does not hold it up, and is in it from the first to some point or not at all. */
+static void backs_up_at_work(struct place *p)
+{
+    static char blob[3000000];
+    const struct sha256 name = sha256_of(blob, sizeof blob);
+    struct place copy = {.ops = p->ops};
+    struct copier c = {.from = p};
+    int64_t before = 3, after = 0, n = 0;
+    pthread_t thread;
+    bool stored;
+
+    for (int64_t i = 1; i <= before; i++)
+        put_job(p, i, JOB_OPEN, 0);
+    assert_int_equal(p->ops->blob_put(p->s, name.hex, 0, sizeof blob, blob, sizeof blob, &stored), ERR_OK);
+    commit(p);
+    assert_int_equal(dir_temporary("tune-backup", copy.dir, sizeof copy.dir, NULL), ERR_OK);
+    snprintf(c.path, sizeof c.path, "%s/%s", copy.dir, p->ops->file);
+    assert_int_equal(pthread_create(&thread, NULL, copies, &c), 0);
+    for (after = before; !c.ended || after == before; commit(p))
+        put_job(p, ++after, JOB_OPEN, 0);
+    pthread_join(thread, NULL);
+    assert_int_equal(c.err, ERR_OK);
+    open_store(&copy); /* reads every page */
+    assert_int_equal(copy.ops->each_job(copy.s, 0, count_jobs, &n), ERR_OK);
+    assert_in_range(n, before, after);
+    copy.ops->close(copy.s);
+    dir_remove(copy.dir);
+}
+
+static void a_backup_is_made_while_others_write(void **state)
+{
+    (void)state;
+    each_store(backs_up_at_work);
+}
+
 static void a_backup_of_an_open_store_is_a_store(void **state)
 {
     (void)state;
@@ -513,6 +573,7 @@ int main(void)
         cmocka_unit_test(a_damaged_store_is_not_opened),
         cmocka_unit_test(an_older_store_is_brought_up),
         cmocka_unit_test(a_backup_of_an_open_store_is_a_store),
+        cmocka_unit_test(a_backup_is_made_while_others_write),
         cmocka_unit_test(a_store_is_chosen_by_name_else_the_first_is_meant),
         cmocka_unit_test(a_second_tracker_is_kept_out),
         cmocka_unit_test(a_store_of_a_newer_program_or_of_nobody_is_left_alone),

@@ -26,7 +26,7 @@
 #define TIME_SPARE_BYTES ((int64_t)512 << 20)
 #define USUAL_BUILDERS 8 /* at most, where nobody asked for more */
 
-void rig_tell(const struct rig *r, int level, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void tell(const struct rig *r, int level, const char *format, ...)
 {
     char line[1400];
     va_list args;
@@ -72,7 +72,7 @@ static enum err start_child(struct rig *r, struct sandbox *s, const char *mode, 
 
 void rig_leave(struct rig *r, const char *words)
 {
-    rig_tell(r, 0, "leaving: %s", words);
+    tell(r, 0, "leaving: %s", words);
     if (r->options.quit)
         r->options.quit(r->options.arg);
     while (!rig_stopping(r)) /* another thread sets the flag */
@@ -334,7 +334,7 @@ static void place(const struct rig *r, int64_t generation, const struct built *c
         if (access(path, F_OK) == 0)
             continue;
         if (cuda_made_write(path, &made, &why) || workdir_link(&r->dir, code->files[i].blob.hex, path, &why))
-            rig_tell(r, 0, "%s", why.text);
+            tell(r, 0, "%s", why.text);
     }
 }
 
@@ -389,7 +389,7 @@ static bool keeps_child(enum record_status s)
 
 static void warn_first_death(const struct rig *r, const struct trial *t, const struct sandbox_end *end)
 {
-    rig_tell(r, 1, "%s: %s; once more, alone", t->id, end->words.text);
+    tell(r, 1, "%s: %s; once more, alone", t->id, end->words.text);
 }
 
 void rig_verify(struct rig *r, int i_builder, struct trial *t)
@@ -429,7 +429,7 @@ void rig_warm_anchor(struct rig *r, int i_builder, const struct trial *t)
         return;
     ask_verify(r, &r->builders[i_builder], t, t->anchor_name.hex, "", &reply, &end);
     if (end.fate != SANDBOX_REPLIED)
-        rig_tell(r, 0, "the anchor %.12s cannot be built: %s", t->anchor_name.hex, end.words.text);
+        tell(r, 0, "the anchor %.12s cannot be built: %s", t->anchor_name.hex, end.words.text);
     cJSON_Delete(reply);
 }
 
@@ -532,9 +532,9 @@ static void tell_heat(const struct rig *r, const cJSON *reply)
     json_real_or(sense, "waited_s", 0, &waited_s, NULL);
     json_real_or(before, "temperature_c", 0, &now_c, NULL);
     if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(sense, "hot")))
-        rig_tell(r, 0, "timed although the device did not cool in %d s: it is at %.0f C", COOL_MAX_S, now_c);
+        tell(r, 0, "timed although the device did not cool in %d s: it is at %.0f C", COOL_MAX_S, now_c);
     else if (waited_s > 0)
-        rig_tell(r, 1, "waited %.1f s before timing", waited_s);
+        tell(r, 1, "waited %.1f s before timing", waited_s);
 }
 
 static void take_batch(struct rig *r, struct trial *const *trials, int n, const cJSON *reply)
@@ -548,7 +548,7 @@ static void take_batch(struct rig *r, struct trial *const *trials, int n, const 
     tell_heat(r, reply);
     json_text_or(reply, "anchor_why", "", &anchor_why, NULL);
     if (*anchor_why)
-        rig_tell(r, 0, "timed without the anchor %.12s: %s", trials[0]->anchor_name.hex, anchor_why);
+        tell(r, 0, "timed without the anchor %.12s: %s", trials[0]->anchor_name.hex, anchor_why);
     json_get_text(reply, "refused", &refused, NULL);
     for (int i = 0; i < n; i++) {
         const cJSON *item = cJSON_GetArrayItem(list, i);
@@ -600,7 +600,7 @@ static void time_together(struct rig *r, struct trial *const *trials, int n)
 
     ask_time(r, trials, n, true, &reply, &end);
     if (end.fate == SANDBOX_REPLIED && is_disturbed(trials, reply)) {
-        rig_tell(r, 1, "the canary changed while %d trials were timed: once more", n);
+        tell(r, 1, "the canary changed while %d trials were timed: once more", n);
         cJSON_Delete(reply);
         reply = NULL;
         ask_time(r, trials, n, true, &reply, &end);

@@ -8,9 +8,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* To the log. */
-void rig_tell(const struct rig *r, int level, const char *format, ...) __attribute__((format(printf, 3, 4)));
-
 /* Is the stop flag set? */
 bool rig_stopping(const struct rig *r);
 

@@ -2,8 +2,12 @@
 /* attach.c - `tune attach`: follows a job at a tracker and writes its records to a log. */
 #include "cli/cmd.h"
 
+#include "core/err.h"
+#include "core/vec.h"
+
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct cli_option options[] = {
@@ -16,21 +20,52 @@ static const struct cli_option options[] = {
     CLI_END,
 };
 
+/* The highest rate of a workload so far. */
+struct rate {
+    char *workload;
+    double gflops;
+};
+
 struct following {
     struct client *client;
     const char *job;
     struct joblog *log; /* NULL = none */
     struct progress progress;
     int64_t after, n_records, n_failed;
-    double best_gflops;
+    struct rate *rates;
+    size_t n_rates, cap_rates;
 };
+
+/* Lends; NULL without memory. */
+static struct rate *rate_of(struct following *f, const char *workload)
+{
+    for (size_t i = 0; i < f->n_rates; i++)
+        if (strcmp(f->rates[i].workload, workload) == 0)
+            return &f->rates[i];
+    if (VEC_ROOM(f->rates, f->cap_rates, f->n_rates + 1, VEC_ANY))
+        return NULL;
+    f->rates[f->n_rates] = (struct rate){.workload = strdup(workload)};
+    return f->rates[f->n_rates].workload ? &f->rates[f->n_rates++] : NULL;
+}
+
+static void tell(struct following *f, const struct record *r)
+{
+    struct rate *best = r->status == STATUS_OK ? rate_of(f, r->workload) : NULL;
+    const bool better = best && record_gflops(r) > best->gflops;
+
+    progress_measured(&f->progress, r, better);
+    if (!better)
+        return;
+    best->gflops = record_gflops(r);
+    progress_note(&f->progress, "%lld records, %lld failed, best %.1f GFLOPS: %s %s", (long long)f->n_records,
+                  (long long)f->n_failed, best->gflops, r->workload, r->template_id);
+}
 
 static enum err take(const struct record_entry *entry, void *following, struct why *why)
 {
     struct following *f = following;
     const char *line = entry->record;
     struct record r;
-    bool better;
     enum err e;
 
     record_init(&r);
@@ -40,14 +75,8 @@ static enum err take(const struct record_entry *entry, void *following, struct w
     if (!e && r.status != STATUS_OK)
         f->n_failed++;
     f->n_records++;
-    better = !e && r.status == STATUS_OK && record_gflops(&r) > f->best_gflops;
     if (!e)
-        progress_measured(&f->progress, &r, better);
-    if (better) {
-        f->best_gflops = record_gflops(&r);
-        progress_note(&f->progress, "%lld records, %lld failed, best %.1f GFLOPS: %s %s", (long long)f->n_records,
-                      (long long)f->n_failed, f->best_gflops, r.workload, r.template_id);
-    }
+        tell(f, &r);
     record_fini(&r);
     return e == ERR_INPUT ? ERR_OK : e;
 }
@@ -136,6 +165,9 @@ static int run(const struct cli *c)
     if (!e)
         e = follow(&f, state, sizeof state, &why);
     code = e && !cmd_interrupted() ? cmd_fail(e, &why) : finish(&f, state);
+    while (f.n_rates)
+        free(f.rates[--f.n_rates].workload);
+    free(f.rates);
     link_close(&l);
     joblog_close(&log);
     return code;

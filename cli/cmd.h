@@ -170,9 +170,6 @@ enum err cmd_submit_job(struct client *c, const struct job *j, int64_t priority,
 /* Ends a job of cmd_submit_job at the tracker; what goes wrong then no longer matters. */
 void cmd_end_job(struct client *c, const char *job_id, int64_t token, const char *state);
 
-/* A short title of a job for lists. */
-void cmd_job_title(const struct job *j, char *out, size_t n_out);
-
 /* The number of valid configs of a sealed space; *exact false: an estimate, their set takes more than `max_bytes`. */
 double cmd_count_valid(const struct space *s, size_t max_bytes, bool *exact);
 

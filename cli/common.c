@@ -380,12 +380,13 @@ enum err cmd_job(const struct cli *c, struct job *out, struct why *why)
     return e;
 }
 
-void cmd_job_title(const struct job *j, char *out, size_t n_out)
+/* Short, for lists. */
+static void title_of(const struct job *j, char *out, size_t n_out)
 {
     if (j->network[0])
         snprintf(out, n_out, "%s", j->network);
     else if (j->replay[0])
-        snprintf(out, n_out, "replay %s", strrchr(j->replay, '/') ? strrchr(j->replay, '/') + 1 : j->replay);
+        snprintf(out, n_out, "replay %.150s", strrchr(j->replay, '/') ? strrchr(j->replay, '/') + 1 : j->replay);
     else
         snprintf(out, n_out, "%s%s", j->n_layers ? j->layers[0].workload : "", j->n_layers > 1 ? " ..." : "");
 }
@@ -404,7 +405,7 @@ enum err cmd_submit_job(struct client *c, const struct job *j, int64_t priority,
 
     assert(!lease || token);
     buf_init(&body, (size_t)2 << 20);
-    cmd_job_title(j, title, sizeof title);
+    title_of(j, title, sizeof title);
     e = job_text(j, &body);
     args.body = buf_text(&body);
     if (e)

@@ -2,7 +2,13 @@
 /* status.c - `tune status`: one job, or the tracker itself. */
 #include "cli/cmd.h"
 
+#include "core/err.h"
+#include "core/json.h"
+#include "logs/log.h"
+#include "tuner/job.h"
+
 #include <stdio.h>
+#include <string.h>
 
 static const struct cli_option options[] = {OPT_TRACKER_DEFAULT, OPT_KEY_FILE, OPT_JSON, CLI_END};
 
@@ -22,24 +28,92 @@ static void print_members(const cJSON *o, int depth)
     }
 }
 
+static void print_workload(const char *workload, const struct record *r)
+{
+    char *knobs = r ? cJSON_PrintUnformatted(r->knobs) : NULL;
+
+    printf("  %s\n", workload);
+    if (r)
+        printf("    %.4g ms, %.1f GFLOPS, %s %s (%s)\n", r->time_ns / 1e6, record_gflops(r), r->template_id,
+               knobs ? knobs : "", r->purpose);
+    else
+        puts("    no valid config yet");
+    cJSON_free(knobs);
+}
+
+/* Those of the order, or, where it is of a recorded space, of the records. A body that is no order of ours says none.
+ */
+static void print_workloads(const char *body, const struct best_set *best)
+{
+    struct job j;
+    const bool is_ours = job_parse(body, strlen(body), &j, NULL) == ERR_OK;
+    const size_t n_layers = is_ours ? j.n_layers : 0, n = n_layers ? n_layers : best_n(best);
+
+    if (n)
+        puts("workloads:");
+    for (size_t i = 0; i < n_layers; i++)
+        print_workload(j.layers[i].workload, best_find(best, j.layers[i].workload, NULL));
+    for (size_t i = n_layers; i < n; i++)
+        print_workload(best_at(best, i)->workload, best_at(best, i));
+    if (is_ours)
+        job_fini(&j);
+}
+
+static enum err take(const struct record_entry *entry, void *best, struct why *why)
+{
+    struct record r;
+    enum err e;
+
+    record_init(&r);
+    e = record_parse(entry->record, strlen(entry->record), &r, NULL);
+    if (!e)
+        e = best_add(best, &r);
+    record_fini(&r);
+    return e == ERR_NOMEM ? why_set(why, e, "%s", err_words(e)) : ERR_OK;
+}
+
+/* The tracker's own `best` is over all workloads, and it does not look into the body: for people both are told here, of
+ * the job's records. */
+static enum err print_job(struct client *client, const char *job, cJSON *entry, struct why *why)
+{
+    cJSON *body = cJSON_DetachItemFromObjectCaseSensitive(entry, "body");
+    struct best_set *best = NULL;
+    int64_t after = 0;
+    int n = 1;
+    enum err e = best_new(&best);
+
+    while (!e && n)
+        e = client_records(client, job, 0, &after, take, best, &n, why);
+    if (!e) {
+        cJSON_DeleteItemFromObjectCaseSensitive(entry, "best");
+        print_members(entry, 0);
+        print_workloads(cJSON_IsString(body) ? body->valuestring : "", best);
+    }
+    best_free(best);
+    cJSON_Delete(body);
+    return e;
+}
+
 static enum err show(struct client *client, const struct cli *c, struct why *why)
 {
     const struct job_name args = {.job = c->n_rest ? c->rest[0] : NULL};
     cJSON *result = NULL;
     char *line;
-    const enum err e = c->n_rest ? client_job_status(client, &args, NULL, &result, why)
-                                 : client_status(client, NULL, NULL, &result, why);
+    enum err e = args.job ? client_job_status(client, &args, NULL, &result, why)
+                          : client_status(client, NULL, NULL, &result, why);
 
     if (e)
         return e;
     line = cli_flag(c, "json") ? cJSON_PrintUnformatted(result) : NULL;
     if (line)
         puts(line);
+    else if (args.job)
+        e = print_job(client, args.job, result, why);
     else
         print_members(result, 0);
     cJSON_free(line);
     cJSON_Delete(result);
-    return ERR_OK;
+    return e;
 }
 
 static int run(const struct cli *c)

@@ -20,10 +20,9 @@
 #define HEAD_BYTES 65536
 
 /* Each a file of foreign/. */
-extern const struct convert_map map_acl, map_autotvm, map_clblast, map_kernel_tuner, map_ktt, map_t4;
+extern const struct convert_map map_autotvm, map_clblast, map_kernel_tuner, map_ktt, map_t4;
 
 const struct convert_map *const convert_maps[] = {
-    &map_acl,
     &map_autotvm,
     &map_clblast,
     &map_kernel_tuner,

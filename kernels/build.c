@@ -330,6 +330,28 @@ enum err build_space(struct space *s, const struct build_named *constants, const
     return e ? e : build_constraints(s, constraints, why);
 }
 
+enum err build_limits(struct space *s, const struct device_desc *d, struct why *why)
+{
+    const struct build_named list[] = {{"lanes", (double)build_vector(d)},
+                                       {"max_group", (double)build_max_group(d)},
+                                       {"max_x", (double)build_max_side(d, 0)},
+                                       {"max_y", (double)build_max_side(d, 1)},
+                                       {"max_z", (double)build_max_side(d, 2)},
+                                       {"max_local", (double)build_max_local(d)},
+                                       {NULL, 0}};
+
+    return build_constants(s, list, why);
+}
+
+enum err build_space_on(const struct device_desc *d, struct space *s, const struct build_named *constants,
+                        const struct build_knob *knobs, const char *const (*quantities)[2],
+                        const char *const *constraints, struct why *why)
+{
+    const enum err e = build_limits(s, d, why);
+
+    return e ? e : build_space(s, constants, knobs, quantities, constraints, why);
+}
+
 void build_choose(const struct space *s, const struct build_define *list, struct config *out)
 {
     for (; list->name; list++) {

@@ -107,6 +107,14 @@ enum err build_knobs_or_divisors(struct space *s, const struct device_desc *d, c
 enum err build_space(struct space *s, const struct build_named *constants, const struct build_knob *knobs,
                      const char *const (*quantities)[2], const char *const *constraints, struct why *why);
 
+/* Constants of the device: lanes (build_vector), max_group, max_x, max_y, max_z (build_max_side), max_local. */
+enum err build_limits(struct space *s, const struct device_desc *d, struct why *why);
+
+/* build_space, and before it build_limits. */
+enum err build_space_on(const struct device_desc *d, struct space *s, const struct build_named *constants,
+                        const struct build_knob *knobs, const char *const (*quantities)[2],
+                        const char *const *constraints, struct why *why);
+
 /* Sets knobs to the listed values where the space has them, else to the nearest smaller value (words: left as they
  * are). */
 void build_choose(const struct space *s, const struct build_define *list, struct config *out);

@@ -24,9 +24,8 @@ static_assert(sizeof(struct cuda_calls) == sizeof(struct exec_cu_calls) + N_CALL
 
 static int version;
 
-/* Words. */
-
-const char *cuda_error_name(cuda_result error)
+/* "CUDA_ERROR_OUT_OF_MEMORY" or "CUDA error 12345". */
+static const char *name_of(cuda_result error)
 {
     static _Thread_local char number[32];
     const char *name = NULL;
@@ -82,8 +81,8 @@ enum err cuda_failed(struct why *why, const char *what, cuda_result error)
 
     for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
         if (meanings[i].error == error)
-            return why_set(why, meanings[i].e, "%s: %s: %s%s", what, cuda_error_name(error), meanings[i].advice, lost);
-    return why_set(why, ERR_DEVICE, "%s: %s%s", what, cuda_error_name(error), lost);
+            return why_set(why, meanings[i].e, "%s: %s: %s%s", what, name_of(error), meanings[i].advice, lost);
+    return why_set(why, ERR_DEVICE, "%s: %s%s", what, name_of(error), lost);
 }
 
 /* Loading. */

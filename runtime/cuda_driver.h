@@ -134,9 +134,6 @@ extern struct cuda_calls cuda;
 enum err cuda_driver_load(struct why *why);
 int cuda_driver_version(void); /* 12040 = 12.4 */
 
-/* "CUDA_ERROR_OUT_OF_MEMORY" or "CUDA error 12345". */
-const char *cuda_error_name(cuda_result error);
-
 /* After such an error of a kernel nothing works any more in this context: the process has to end. */
 bool cuda_is_sticky(cuda_result error);
 

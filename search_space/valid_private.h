@@ -48,11 +48,4 @@ struct valid_set {
 enum err valid_join(struct valid_set *v, struct valid_group *g, struct relation *relations, size_t n_relations,
                     const struct domain *domains, struct arena *scratch);
 
-/* The edge of a node for a choice, or SIZE_MAX. */
-size_t valid_edge_of_choice(const struct valid_level *l, uint32_t node, uint16_t choice);
-
-/* Follows a config from a node before level `from` to level `end` and adds to its rank; false: it leads nowhere. */
-bool valid_follow(const struct valid_set *v, size_t from, size_t end, uint32_t node, const struct config *c,
-                  uint64_t *rank);
-
 #endif

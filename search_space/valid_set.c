@@ -71,7 +71,8 @@ enum err valid_set_at(const struct valid_set *v, uint64_t rank, struct config *o
     return ERR_OK;
 }
 
-size_t valid_edge_of_choice(const struct valid_level *l, uint32_t node, uint16_t choice)
+/* The edge of a node for a choice, or SIZE_MAX. */
+static size_t edge_of_choice(const struct valid_level *l, uint32_t node, uint16_t choice)
 {
     size_t first = l->first[node], end = l->first[node + 1];
 
@@ -86,12 +87,14 @@ size_t valid_edge_of_choice(const struct valid_level *l, uint32_t node, uint16_t
     return l->choice[first] == choice ? first : SIZE_MAX;
 }
 
-bool valid_follow(const struct valid_set *v, size_t from, size_t end, uint32_t node, const struct config *c,
-                  uint64_t *rank)
+/* Follows a config through a group's levels and adds to its rank; false: it leads nowhere. */
+static bool follow(const struct valid_set *v, const struct valid_group *g, const struct config *c, uint64_t *rank)
 {
-    for (size_t i = from; i < end; i++) {
+    uint32_t node = g->root;
+
+    for (size_t i = g->first; i < g->end; i++) {
         const struct valid_level *l = &v->levels[i];
-        const size_t edge = valid_edge_of_choice(l, node, c->choice[l->i_knob]);
+        const size_t edge = edge_of_choice(l, node, c->choice[l->i_knob]);
 
         if (edge == SIZE_MAX)
             return false;
@@ -130,7 +133,7 @@ enum err valid_set_rank(const struct valid_set *v, const struct config *c, uint6
         const struct valid_group *g = &v->groups[i];
         uint64_t here = 0;
 
-        if (!valid_follow(v, g->first, g->end, g->root, c, &here))
+        if (!follow(v, g, c, &here))
             return ERR_NOT_FOUND;
         all = all * g->count + here;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* valid_set.h - all valid configs of a space, found once: their exact number, the i-th, the rank of one, uniform
- * samples, neighbours, each in about a microsecond; a million million raw points are no matter where constraints tie
+ * samples, each in about a microsecond; a million million raw points are no matter where constraints tie
  * few knobs at a time. docs/search-space.md tells how.
  *
  * It holds exactly the configs for which space_is_valid is true. Read-only once made: shareable between threads.
@@ -53,12 +53,6 @@ enum err valid_set_sample(const struct valid_set *v, struct rng *rng, struct con
 
 /* Raw indices of the configs of ranks first..first+n-1 (within the count, else ERR_LIMIT), in order of rank. */
 enum err valid_set_list(const struct valid_set *v, uint64_t first, uint64_t n, uint64_t *indices);
-
-/* As space_neighbours: each valid config that differs from `c` (in range, itself valid or not) in one knob, in order of
- * knobs, then values; VALID_ADJACENT: only the nearest value before and after in the knob's list that is valid. */
-enum valid_neighbours { VALID_ANY_VALUE, VALID_ADJACENT };
-void valid_set_neighbours(const struct valid_set *v, const struct config *c, enum valid_neighbours which,
-                          bool (*each)(const struct config *n, void *arg), void *arg);
 
 /* What the set is made of, for people. */
 struct valid_set_size {

@@ -55,7 +55,8 @@ enum err client_ask(struct client *c, enum call_name call, const void *takes_arg
     }
 #include "tracker/calls_list.h"
 
-/* The same by name and trees, for who knows better what a call looks like: `args` are taken (NULL = {}), *result (may
+/* The layer beneath, by name and trees; the product has the typed calls, tests say by it what no typed call can: `args`
+ * are taken (NULL = {}), *result (may
  * be NULL) is the reply's `result` object. Blobs of `attach` (may be NULL; sum <= 3 MiB) go with it, those of the reply
  * are added to `received` when it is not NULL. wait_ms: what a long poll may take at the tracker. */
 enum err client_call(struct client *c, const char *op, cJSON *takes_args, const struct blobs *attach, int64_t wait_ms,

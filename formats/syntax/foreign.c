@@ -5,11 +5,9 @@
 #include <string.h>
 
 /* Each a file of this folder. */
-extern const struct foreign_format foreign_acl, foreign_autotvm, foreign_clblast, foreign_kernel_tuner, foreign_ktt,
-    foreign_t4;
+extern const struct foreign_format foreign_autotvm, foreign_clblast, foreign_kernel_tuner, foreign_ktt, foreign_t4;
 
 const struct foreign_format *const foreign_formats[] = {
-    &foreign_acl,
     &foreign_autotvm,
     &foreign_clblast,
     &foreign_kernel_tuner,

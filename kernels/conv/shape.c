@@ -221,16 +221,11 @@ enum err conv_add_constants(const struct conv_shape *z, enum dtype elem, enum dt
                                        {"y_lanes", (double)z->y_lanes},
                                        {"elem_bytes", (double)dtype_bytes(elem)},
                                        {"sum_elem_bytes", (double)dtype_bytes(sum)},
-                                       {"lanes", (double)build_vector(d)},
-                                       {"max_group", (double)build_max_group(d)},
-                                       {"max_x", (double)build_max_side(d, 0)},
-                                       {"max_y", (double)build_max_side(d, 1)},
-                                       {"max_z", (double)build_max_side(d, 2)},
                                        {"max_grid", strcmp(d->api, "cuda") == 0 ? CUDA_MAX_GRID_YZ : MAX_ELEMS},
-                                       {"max_local", (double)build_max_local(d)},
                                        {NULL, 0}};
+    const enum err e = build_limits(s, d, why);
 
-    return build_constants(s, list, why);
+    return e ? e : build_constants(s, list, why);
 }
 
 enum err conv_space(const struct workload *w, const struct device_desc *d, const struct build_knob *knobs,

@@ -114,30 +114,14 @@ static bool can_in_place(const struct conv_shape *z)
 enum err i8_tile_space(const struct conv_shape *z, enum dtype x, const struct device_desc *d, struct space *s,
                        struct why *why)
 {
-    const struct build_named constants[] = {{"size_n", (double)z->n},
-                                            {"size_c", (double)z->c},
-                                            {"size_cg", (double)(z->c / z->groups)},
-                                            {"size_h", (double)z->h},
-                                            {"size_w", (double)z->w},
-                                            {"size_k", (double)z->k},
-                                            {"size_kg", (double)(z->k / z->groups)},
-                                            {"size_r", (double)z->r},
-                                            {"size_s", (double)z->s},
-                                            {"size_p", (double)z->p},
-                                            {"size_q", (double)z->q},
-                                            {"stride_h", (double)z->stride_h},
-                                            {"stride_w", (double)z->stride_w},
-                                            {"groups_n", (double)z->groups},
-                                            {"x_lanes", (double)z->x_lanes},
-                                            {"y_lanes", (double)z->y_lanes},
-                                            {"x_block", (double)own_block(z)},
+    const struct build_named constants[] = {{"x_block", (double)own_block(z)},
                                             {"can_in_place", can_in_place(z)},
                                             {"exact_products", (double)exact_products(x)},
-                                            {"lanes", (double)build_vector(d)},
-                                            {"max_group", (double)build_max_group(d)},
                                             {NULL, 0}};
     enum err e = dot_add_knob(s, d, DOT_VECTORS, x, 4 * z->r * z->s <= exact_products(x), why);
 
+    if (!e)
+        e = conv_add_constants(z, x, DTYPE_I32, d, s, why);
     return e ? e : build_space(s, constants, knobs, quantities, constraints, why);
 }
 

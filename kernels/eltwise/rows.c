@@ -35,15 +35,12 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
     struct eltwise chain;
 
     eltwise_of(w, &chain, &shape);
-    return build_space(s,
-                       (const struct build_named[]){{"rows", (double)shape.rows},
-                                                    {"inner", (double)shape.inner},
-                                                    {"elem_bytes", (double)dtype_bytes(w->dtype)},
-                                                    {"lanes", (double)build_vector(d)},
-                                                    {"max_group", (double)build_max_group(d)},
-                                                    {"max_x", (double)build_max_side(d, 0)},
-                                                    {NULL, 0}},
-                       knobs, quantities, constraints, why);
+    return build_space_on(d, s,
+                          (const struct build_named[]){{"rows", (double)shape.rows},
+                                                       {"inner", (double)shape.inner},
+                                                       {"elem_bytes", (double)dtype_bytes(w->dtype)},
+                                                       {NULL, 0}},
+                          knobs, quantities, constraints, why);
 }
 
 static struct build_items part_items(const int64_t *v, const void *arg)

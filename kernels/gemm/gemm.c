@@ -67,16 +67,10 @@ enum err gemm_space(const struct workload *w, const struct gemm_shape *z, const 
                                             {"size_k", (double)z->k},
                                             {"elem_bytes", (double)dtype_bytes(w->dtype)},
                                             {"sum_bytes", sums_in_half(w, d) ? 2.0 : 4.0},
-                                            {"lanes", (double)build_vector(d)},
-                                            {"max_group", (double)build_max_group(d)},
-                                            {"max_x", (double)build_max_side(d, 0)},
-                                            {"max_y", (double)build_max_side(d, 1)},
-                                            {"max_z", (double)build_max_side(d, 2)},
-                                            {"max_local", (double)build_max_local(d)},
                                             {"max_dynamic", (double)max_dynamic(d)},
                                             {NULL, 0}};
 
-    return build_space(s, constants, knobs, quantities, constraints, why);
+    return build_space_on(d, s, constants, knobs, quantities, constraints, why);
 }
 
 void gemm_define_shape(struct build *b, const struct gemm_shape *z)

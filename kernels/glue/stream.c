@@ -28,14 +28,10 @@ static const char *const constraints[] = {
 enum err stream_space(const struct workload *w, int64_t n, const struct device_desc *d, struct space *s,
                       struct why *why)
 {
-    const struct build_named constants[] = {{"size", (double)n},
-                                            {"elem_bytes", (double)dtype_bytes(w->dtype)},
-                                            {"lanes", (double)build_vector(d)},
-                                            {"max_group", (double)build_max_group(d)},
-                                            {"max_x", (double)build_max_side(d, 0)},
-                                            {NULL, 0}};
+    const struct build_named constants[] = {
+        {"size", (double)n}, {"elem_bytes", (double)dtype_bytes(w->dtype)}, {NULL, 0}};
 
-    return build_space(s, constants, knobs, quantities, constraints, why);
+    return build_space_on(d, s, constants, knobs, quantities, constraints, why);
 }
 
 static struct build_items run_items(const int64_t *v, const void *arg)

@@ -34,13 +34,9 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
                                             {"inner", (double)workload_get(w, "inner")},
                                             {"is_row", workload_get(w, "inner") == 1},
                                             {"arrays", workload_get(w, "kind") == REDUCE_LOG_SUM_EXP ? 2 : 1},
-                                            {"lanes", (double)build_vector(d)},
-                                            {"max_group", (double)build_max_group(d)},
-                                            {"max_x", (double)build_max_side(d, 0)},
-                                            {"max_local", (double)build_max_local(d)},
                                             {NULL, 0}};
 
-    return build_space(s, constants, knobs, quantities, constraints, why);
+    return build_space_on(d, s, constants, knobs, quantities, constraints, why);
 }
 
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,

@@ -187,17 +187,13 @@ enum err rnn_plan_space(const struct workload *w, const struct device_desc *d, s
                                             {"back", z.pass == RNN_BWD_DATA},
                                             {"fwd", z.pass != RNN_BWD_DATA},
                                             {"is_gru", z.cell == RNN_GRU},
-                                            {"lanes", (double)build_vector(d)},
-                                            {"max_group", (double)build_max_group(d)},
-                                            {"max_x", (double)build_max_side(d, 0)},
-                                            {"max_local", (double)build_max_local(d)},
                                             {"units", (double)(d->units > 0 ? d->units : 1)},
                                             {"cooperative", cuda_arch_has(d, "cooperative")},
                                             {NULL, 0}};
 
     if (rnn_plan_is_tiled(d))
-        return build_space(s, constants, tiled_knobs, tiled_quantities, tiled_constraints, why);
-    return build_space(s, constants, knobs, quantities, constraints, why);
+        return build_space_on(d, s, constants, tiled_knobs, tiled_quantities, tiled_constraints, why);
+    return build_space_on(d, s, constants, knobs, quantities, constraints, why);
 }
 
 /* The widest power of two of lanes that divides the batch. */

@@ -56,12 +56,9 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
                                             {"size_h", (double)z.h},
                                             {"size_k", (double)(z.t * z.b)},
                                             {"slots", (double)z.slots},
-                                            {"lanes", (double)build_vector(d)},
-                                            {"max_group", (double)build_max_group(d)},
-                                            {"max_x", (double)build_max_side(d, 0)},
                                             {NULL, 0}};
 
-    return build_space(s, constants, knobs, quantities, constraints, why);
+    return build_space_on(d, s, constants, knobs, quantities, constraints, why);
 }
 
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,

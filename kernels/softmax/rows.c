@@ -28,13 +28,12 @@ static const char *const constraints[] = {
 
 static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
 {
-    const struct build_named constants[] = {
-        {"size_m", (double)workload_get(w, "m")},     {"size_n", (double)workload_get(w, "n")},
-        {"out_bytes", w->dtype == DTYPE_F16 ? 2 : 4}, {"lanes", (double)build_vector(d)},
-        {"max_group", (double)build_max_group(d)},    {"max_x", (double)build_max_side(d, 0)},
-        {"max_local", (double)build_max_local(d)},    {NULL, 0}};
+    const struct build_named constants[] = {{"size_m", (double)workload_get(w, "m")},
+                                            {"size_n", (double)workload_get(w, "n")},
+                                            {"out_bytes", w->dtype == DTYPE_F16 ? 2 : 4},
+                                            {NULL, 0}};
 
-    return build_space(s, constants, knobs, quantities, constraints, why);
+    return build_space_on(d, s, constants, knobs, quantities, constraints, why);
 }
 
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,

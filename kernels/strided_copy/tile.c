@@ -58,12 +58,9 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
                                             {"near_a", (double)distance(z.dim[0].stride)},
                                             {"near_b", (double)distance(z.dim[b].stride)},
                                             {"elem_bytes", (double)dtype_bytes(w->dtype)},
-                                            {"lanes", (double)build_vector(d)},
-                                            {"max_group", (double)build_max_group(d)},
-                                            {"max_x", (double)build_max_side(d, 0)},
                                             {NULL, 0}};
 
-    return build_space(s, constants, knobs, quantities, constraints, why);
+    return build_space_on(d, s, constants, knobs, quantities, constraints, why);
 }
 
 static struct build_items tile_items(const int64_t *v, const void *arg)

@@ -11,6 +11,7 @@
 #include "tests/cli/shell.h"
 #include "tests/libtune/sample_layer.h"
 #include "tests/tracker/farm.h"
+#include "tuner/job.h"
 
 #define KEY "sample-cpu"
 #define TEMPLATE "dense/gemm_direct"
@@ -166,6 +167,77 @@ static void one_broken_record_spoils_a_recheck(void **state)
     buf_fini(&said);
 }
 
+/* A job of three workloads at the tracker, with the trials of the first two; its name and token. */
+static int make_job(char job[40])
+{
+    cJSON *args = cJSON_CreateObject(), *r;
+    struct buf body;
+    struct job j;
+    int token;
+
+    job_init(&j);
+    buf_init(&body, 65536);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(job_add_layer(&j, i < 2 ? workloads[i] : "dense f32 m=2 n=2 k=2", "", 1), ERR_OK);
+    assert_int_equal(job_text(&j, &body), ERR_OK);
+    cJSON_AddStringToObject(args, "body", buf_text(&body));
+    cJSON_AddBoolToObject(args, "lease", true);
+    r = call("job_submit", args);
+    snprintf(job, 40, "%s", text_in(r, "job"));
+    token = (int)number_in(r, "token");
+    for (int i = 0; i < 3; i++)
+        cJSON_Delete(farm_must(agent, "trial_add",
+                               "{'job':'%s','token':%d,'trials':[{'n':%d,'key':'" KEY "','fingerprint':'%s','program':"
+                               "'%s','purpose':'search','body':{}}]}",
+                               job, token, i, samples[0].fingerprint.hex, hash_of(i)));
+    cJSON_Delete(r);
+    job_fini(&j);
+    buf_fini(&body);
+    return token;
+}
+
+static size_t count_of(const char *text, const char *words)
+{
+    size_t n = 0;
+
+    for (; (text = strstr(text, words)); text += strlen(words))
+        n++;
+    return n;
+}
+
+/* 2 m n k flops over the least time: 4096 / 2000 ns, 2048 / 5000 ns. */
+static void status_and_attach_tell_the_best_of_each_workload(void **state)
+{
+    const char *const lines[] = {"trials:\n  open         0\n  leased       0\n  done         3\n",
+                                 "workloads:\n  dense f32 m=8 n=16 k=16\n    0.002 ms, 2.0 GFLOPS, " TEMPLATE " {",
+                                 "  dense f32 m=4 n=32 k=8\n    0.005 ms, 0.4 GFLOPS, " TEMPLATE " {",
+                                 "  dense f32 m=2 n=2 k=2\n    no valid config yet\n"};
+    char job[40];
+    cJSON *trials;
+    int token;
+    struct buf said;
+
+    (void)state;
+    buf_init(&said, 1 << 20);
+    token = make_job(job);
+    trials = lease(3);
+    answer(cJSON_GetArrayItem(trials, 0), &samples[0], 3000);
+    answer(cJSON_GetArrayItem(trials, 1), &samples[0], 2000);
+    answer(cJSON_GetArrayItem(trials, 2), &samples[1], 5000);
+    assert_int_equal(tune_run(farm.dir, (const char *const[]){"status", job, "--tracker", farm.url, NULL}, &said), 0);
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+        if (!strstr(buf_text(&said), lines[i]))
+            fail_msg("expected '%s'; said: %s", lines[i], buf_text(&said));
+    assert_null(strstr(buf_text(&said), "\nbest"));
+    assert_null(strstr(buf_text(&said), "layers"));
+    cJSON_Delete(farm_must(agent, "job_done", "{'job':'%s','token':%d}", job, token));
+    assert_int_equal(
+        tune_run(farm.dir, (const char *const[]){"attach", job, "--json", "--tracker", farm.url, NULL}, &said), 0);
+    assert_int_equal(count_of(buf_text(&said), "\"event\":\"best\""), 3); /* each is the best of its workload so far */
+    cJSON_Delete(trials);
+    buf_fini(&said);
+}
+
 static int start(void **state)
 {
     (void)state;
@@ -193,6 +265,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_broken_record_spoils_a_recheck),
         cmocka_unit_test(records_on_their_way_at_an_interrupt_are_kept),
+        cmocka_unit_test(status_and_attach_tell_the_best_of_each_workload),
     };
 
     return cmocka_run_group_tests(tests, start, stop);

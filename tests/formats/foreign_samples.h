@@ -61,7 +61,7 @@
     "Value=\"32\"/></Configuration></KernelResult>"
 #define XML XML_HEAD XML_ONE "\n\t\t" XML_TWO "\n\t</Results>\n</TuningData>\n"
 
-/* As TVM's AutoTVM appends them, CLBlast's tuners and CLTuner save them. */
+/* As TVM's AutoTVM appends them and CLBlast's tuners save them. */
 #define AUTOTVM                                                                                                        \
     "{\"input\": [\"opencl -device=mali -model=rk3399\", \"dense.mali\", [[\"TENSOR\", [1, 64], \"float32\"], "        \
     "[\"TENSOR\", [48, 64], \"float32\"], null, \"float32\"], {}], \"config\": {\"index\": 7, \"code_hash\": null, "   \
@@ -73,6 +73,5 @@
     "  \"arg_k\": \"64\",\n  \"clblast_device_name\": \"Mali-T760\",\n  \"device_compute_units\": \"8\",\n"            \
     "  \"results\": [\n    {\n      \"kernel\": \"Xgemm\",\n      \"time\": 1.500,\n      \"parameters\": "            \
     "{\"GEMMK\": 0,\"MWG\": 16,\"PRECISION\": 32}\n    }\n  ]\n}\n"
-#define CLTUNER "lws\ngemm_mm_f32_56_56_G71_MP8;4;2;1\nplain;0;0;0;-3\n"
 
 #endif

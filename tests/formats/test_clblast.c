@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The syntax of CLBlast's JSON and CLTuner's csv: what is a row, what is said of the rest, and that files come back. */
+/* The syntax of CLBlast's JSON: what is a row, what is said of the rest, and that files come back. */
 #include "formats/syntax/foreign.h"
 
 #include <setjmp.h>
@@ -220,88 +220,6 @@ static void their_own_are_known_by_their_head(void **state)
     (void)state;
     assert_true(is_claimed("clblast", FILE_OF(ONE)));
     assert_false(is_claimed("clblast", "{\"input\": 1}"));
-    assert_true(is_claimed("acl", "gemm_f32_1_2_G71_MP8;4;2;1\n"));
-    assert_true(is_claimed("acl", "lws\ngemm_f32_1_2_G71_MP8;4;2;1\n"));
-    assert_false(is_claimed("acl", "name,time\na;b;c\n"));
-    assert_false(is_claimed("acl", "lws"));
-    assert_false(is_claimed("acl", "{\"schema\":1;1;1;1}"));
-    assert_false(is_claimed("acl", ""));
-}
-
-static void a_group_size_is_a_row(void **state)
-{
-    static const char text[] =
-        "lws\r\ndirect_convolution3x3_f32_56_56_MIDGARD_MP4;16;4;1\r\nplain;0;0;0;-3\nbad;1;2\nbad;1;2;x\n"
-        ";1;2;3\nbad;1;2;3;4;5\nbad; 1;2;3\n";
-    struct heard h = hear("acl", text, sizeof text - 1, ERR_OK);
-
-    (void)state;
-    assert_int_equal(h.n_rows, 2);
-    assert_int_equal(h.n_bad, 5);
-    assert_string_equal(h.rows[0].task, "direct_convolution3x3_f32_56_56");
-    assert_string_equal(h.rows[0].target, "MIDGARD_MP4");
-    assert_string_equal(h.task, "plain");
-    assert_string_equal(h.knobs, "{\"lws_x\":0,\"lws_y\":0,\"lws_z\":0,\"wbsm\":-3}");
-    assert_true(h.times[0] == 0);
-    forget(&h);
-    h = hear("acl", "x,y\n", 4, ERR_INPUT);
-    assert_non_null(strstr(h.why, "no file of CLTuner"));
-    forget(&h);
-}
-
-static void group_sizes_have_bounds_and_ids_have_ends(void **state)
-{
-    static const struct {
-        const char *line, *task, *target; /* task NULL: no row */
-    } cases[] = {
-        {"k_a_G71_MP8;1;2;3", "k_a", "G71_MP8"},
-        {"k_G71_MP12;1;2;3", "k", "G71_MP12"},
-        {"_G71_MP8;1;2;3", "_G71_MP8", ""}, /* nothing would be left of the id */
-        {"k_G71_MP;1;2;3", "k_G71_MP", ""},
-        {"k_G71_MP8x;1;2;3", "k_G71_MP8x", ""},
-        {"k_MP8;1;2;3", "k_MP8", ""},
-        {"k;65536;0;1", "k", ""},
-        {"k;65537;0;1", NULL, ""},
-        {"k;1;-1;1", NULL, ""},
-        {"k;1;1;-1", NULL, ""},
-        {"k;1;1;1;-65536", "k", ""},
-        {"k;1;1;1;-65537", NULL, ""},
-        {"k;1;1;1;", NULL, ""},
-        {"k;1;1", NULL, ""},
-        {"k;1;1;1 ", NULL, ""},
-        {"k", NULL, ""},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        char text[256];
-        struct heard h;
-
-        snprintf(text, sizeof text, "first;1;1;1\n%s", cases[i].line); /* no line end behind the last */
-        h = hear("acl", text, strlen(text), ERR_OK);
-        if (h.n_rows != 1 + (cases[i].task != NULL) || h.n_bad != (cases[i].task == NULL) ||
-            (cases[i].task && (strcmp(h.task, cases[i].task) != 0 || strcmp(h.target, cases[i].target) != 0)))
-            fail_msg("%s: %zu rows, task '%s', target '%s': %s", cases[i].line, h.n_rows, h.task, h.target, h.why);
-        if (!cases[i].task)
-            assert_memory_equal(h.why, "2: ", 3);
-        forget(&h);
-    }
-}
-
-static void long_lines_of_group_sizes_are_told(void **state)
-{
-    char text[8300];
-    struct heard h;
-
-    (void)state;
-    for (size_t n = 4094; n <= 4097; n++) { /* bytes of the line: at most 4095 */
-        memset(text, 'k', n);
-        memcpy(text + n - 6, ";1;2;3", 6);
-        h = hear("acl", text, n, n <= 4095 ? ERR_OK : ERR_INPUT);
-        assert_int_equal(h.n_rows, n <= 4095);
-        assert_int_equal(h.n_bad, n > 4095);
-        forget(&h);
-    }
 }
 
 static struct foreign_row row_of(const char *task, const char *m, double ms, int mwg)
@@ -394,9 +312,6 @@ int main(void)
         cmocka_unit_test(another_file_is_refused),
         cmocka_unit_test(what_is_read_is_written),
         cmocka_unit_test(their_own_are_known_by_their_head),
-        cmocka_unit_test(a_group_size_is_a_row),
-        cmocka_unit_test(group_sizes_have_bounds_and_ids_have_ends),
-        cmocka_unit_test(long_lines_of_group_sizes_are_told),
         cmocka_unit_test(the_best_of_a_file_is_its_fastest),
         cmocka_unit_test(a_database_gathers_rows_by_section),
     };

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* ---- kernels of others: Kernel Tuner, KTT, CLTuner, T4 ---- */
+/* ---- kernels of others: Kernel Tuner, KTT, T4 ---- */
 
 static struct foreign_row row_of(const char *args, const char *knobs, const char *extra)
 {
@@ -149,7 +149,7 @@ static void rows_without_a_kernel_or_with_nameless_knobs_are_refused(void **stat
     assert_int_equal(r.e, ERR_UNSUPPORTED);
     assert_string_equal(r.why.text, "the knobs have no names");
     none.task[0] = '\0';
-    r = read_made("acl", &none);
+    r = read_made("kernel_tuner", &none);
     assert_int_equal(r.e, ERR_UNSUPPORTED);
     assert_string_equal(r.why.text, "no kernel is named");
 }

@@ -100,6 +100,25 @@ static size_t best_in_any_order(const struct list *l, int n_orders)
     return best;
 }
 
+/* docs/logs.md: p holds against q, whose time is 8 % less, as long as only times tell. The other log's run had both in
+ * one batch, which puts p behind; what it found best itself ties with q, and q was there before. */
+static void a_merged_log_may_name_what_neither_named(void **state)
+{
+    struct list l = {.n = 0}, one = {.n = 0};
+
+    (void)state;
+    put(&l, "j1", "final", 'a', 1000);
+    put(&l, "j2", "final", 'b', 920);
+    assert_int_equal(best_in_any_order(&l, 2), 0);
+    put_ratio(&l, "j3", "final", 'b', 914, 'a', -0.090);
+    put_ratio(&l, "j3", "final", 'c', 905, 'a', -0.100);
+    one.n = 2;
+    memcpy(one.records, &l.records[2], 2 * sizeof *one.records);
+    assert_int_equal(best_in_any_order(&one, 2), 1);
+    assert_int_equal(l.records[best_in_any_order(&l, 30)].program.hex[0], 'b');
+    list_fini(&l);
+}
+
 /* What a shared tracker answered an interrupted job with: the default, which job 1 timed, and searches of three jobs
  * against it. The fastest is 5.3 % faster than the default in one batch, 2.7 % faster than job 2's. */
 static void without_finals_the_least_wins_whoever_measured_it(void **state)
@@ -424,6 +443,7 @@ static void many_runs_have_their_middle(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_merged_log_may_name_what_neither_named),
         cmocka_unit_test(without_finals_the_least_wins_whoever_measured_it),
         cmocka_unit_test(the_earliest_final_holds_the_place_in_any_order),
         cmocka_unit_test(the_seed_of_the_data_tells_runs_apart),

@@ -160,93 +160,6 @@ static void a_list_from_anywhere_holds_what_ranks_give(void **state)
     }
 }
 
-struct seen {
-    const struct space *s;
-    uint64_t indices[256];
-    size_t n, stop_after;
-};
-
-static bool note(const struct config *c, void *arg)
-{
-    struct seen *seen = arg;
-
-    assert_true(seen->n < 256);
-    seen->indices[seen->n++] = space_index(seen->s, c);
-    return seen->n != seen->stop_after;
-}
-
-static void neighbours_are_those_of_the_space_in_the_same_order(void **state)
-{
-    struct rng rng;
-    struct config c;
-
-    (void)state;
-    rng_init(&rng, SEED + 3);
-    for (int i = 0; i < 600; i++) {
-        struct space *s = random_space(&rng, 2 + (size_t)rng_below(&rng, 5), 5);
-        struct valid_set *v = set_of(s);
-
-        for (int k = 0; k < 20; k++) { /* of valid configs and of others */
-            struct seen ours = {.s = s}, theirs = {.s = s};
-
-            assert_int_equal(space_at(s, rng_below(&rng, space_size(s)), &c), ERR_OK);
-            valid_set_neighbours(v, &c, VALID_ANY_VALUE, note, &ours);
-            space_neighbours(s, &c, note, &theirs);
-            assert_int_equal(ours.n, theirs.n);
-            assert_memory_equal(ours.indices, theirs.indices, ours.n * sizeof ours.indices[0]);
-            if (ours.n < 2)
-                continue;
-            ours = (struct seen){.s = s, .stop_after = 1};
-            valid_set_neighbours(v, &c, VALID_ANY_VALUE, note, &ours);
-            assert_int_equal(ours.n, 1);
-        }
-        valid_set_free(v);
-        space_free(s);
-    }
-}
-
-/* The nearest valid choices of one knob below and above, found by asking. */
-static void expect_adjacent(const struct space *s, const struct config *c, struct seen *expected)
-{
-    for (size_t k = 0; k < space_n_knobs(s); k++)
-        for (int step = -1; step <= 1; step += 2) {
-            struct config n = *c;
-
-            for (int at = (int)c->choice[k] + step; at >= 0 && at < (int)space_n_values(s, k); at += step) {
-                n.choice[k] = (uint16_t)at;
-                if (!space_is_valid(s, &n, NULL))
-                    continue;
-                note(&n, expected);
-                break;
-            }
-        }
-}
-
-static void adjacent_neighbours_are_the_nearest_valid_values(void **state)
-{
-    struct rng rng;
-    struct config c;
-
-    (void)state;
-    rng_init(&rng, SEED + 4);
-    for (int i = 0; i < 400; i++) {
-        struct space *s = random_space(&rng, 2 + (size_t)rng_below(&rng, 5), 6);
-        struct valid_set *v = set_of(s);
-
-        for (int k = 0; k < 20; k++) {
-            struct seen ours = {.s = s}, expected = {.s = s};
-
-            assert_int_equal(space_at(s, rng_below(&rng, space_size(s)), &c), ERR_OK);
-            valid_set_neighbours(v, &c, VALID_ADJACENT, note, &ours);
-            expect_adjacent(s, &c, &expected);
-            assert_int_equal(ours.n, expected.n);
-            assert_memory_equal(ours.indices, expected.indices, ours.n * sizeof ours.indices[0]);
-        }
-        valid_set_free(v);
-        space_free(s);
-    }
-}
-
 static const double powers[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512};
 
 /* 10^n raw configs: n knobs of 10 powers of two, their product at most 2^limit. */
@@ -354,7 +267,6 @@ static void an_empty_set_answers_everything(void **state)
     for (size_t i = 0; i < sizeof never / sizeof never[0]; i++) {
         struct space *s = NULL;
         struct valid_set *v;
-        struct seen seen = {.n = 0};
         struct config c = {.choice = {0}};
         struct rng rng;
         uint64_t rank;
@@ -371,8 +283,6 @@ static void an_empty_set_answers_everything(void **state)
         assert_int_equal(valid_set_rank(v, &c, &rank), ERR_NOT_FOUND);
         assert_int_equal(valid_set_sample(v, &rng, &c), ERR_NOT_FOUND);
         assert_int_equal(valid_set_list(v, 0, 0, NULL), ERR_OK);
-        valid_set_neighbours(v, &c, VALID_ANY_VALUE, note, &seen);
-        assert_int_equal(seen.n, 0);
         valid_set_free(v);
         space_free(s);
     }
@@ -412,8 +322,6 @@ static void constraints_in_c_are_asked_too(void **state)
     static size_t start = 1;
     struct space *s = NULL;
     struct valid_set *v;
-    struct seen ours, theirs;
-    struct config c;
 
     (void)state;
     assert_int_equal(space_new(&s), ERR_OK);
@@ -428,15 +336,6 @@ static void constraints_in_c_are_asked_too(void **state)
     assert_int_equal(space_seal(s, NULL), ERR_OK);
     v = set_of(s);
     check_against_product(s, v);
-    for (uint64_t i = 0; i < 100; i++) {
-        ours = (struct seen){.s = s};
-        theirs = (struct seen){.s = s};
-        assert_int_equal(space_at(s, i * 7, &c), ERR_OK);
-        valid_set_neighbours(v, &c, VALID_ANY_VALUE, note, &ours);
-        space_neighbours(s, &c, note, &theirs);
-        assert_int_equal(ours.n, theirs.n);
-        assert_memory_equal(ours.indices, theirs.indices, ours.n * sizeof ours.indices[0]);
-    }
     valid_set_free(v);
     space_free(s);
 }
@@ -548,8 +447,6 @@ int main(void)
         cmocka_unit_test(ranks_follow_the_order_of_the_set),
         cmocka_unit_test(a_list_of_all_holds_what_ranks_give),
         cmocka_unit_test(a_list_from_anywhere_holds_what_ranks_give),
-        cmocka_unit_test(neighbours_are_those_of_the_space_in_the_same_order),
-        cmocka_unit_test(adjacent_neighbours_are_the_nearest_valid_values),
         cmocka_unit_test(a_million_million_configs_are_counted_in_little_memory),
         cmocka_unit_test(samples_are_uniform),
         cmocka_unit_test(an_empty_set_answers_everything),

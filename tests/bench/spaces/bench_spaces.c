@@ -4,8 +4,8 @@
  *
  * One JSON line a file: raw and valid configs; CPU ms of the least of N builds (default 21), from parsed JSON to a set
  * that answers count, i-th, rank and sample; the same from JSON text; from parsed JSON to a list of all configs; ns of
- * one i-th config, one rank, one sample and one call for neighbours; the set's size. -d: writes the raw indices,
- * ascending, as 64-bit integers to DIR/NAME.u64, for peers.py to compare. */
+ * one i-th config, one rank, one sample; the set's size. -d: writes the raw indices, ascending, as 64-bit integers to
+ * DIR/NAME.u64, for peers.py to compare. */
 #include "core/buf.h"
 #include "core/file.h"
 #include "search_space/space_file.h"
@@ -31,7 +31,7 @@ static double cpu_ms(void)
 
 struct timing {
     double parse_ms, build_ms, list_ms; /* least: text to JSON, JSON to set, set to list */
-    double at_ns, rank_ns, sample_ns, neighbours_ns;
+    double at_ns, rank_ns, sample_ns;
 };
 
 static enum err build(const cJSON *object, struct space **s, struct valid_set **v, struct why *why)
@@ -50,13 +50,6 @@ static void note_least(double *least, double from)
     const double ms = cpu_ms() - from;
 
     *least = ms < *least ? ms : *least;
-}
-
-static bool count_one(const struct config *c, void *arg)
-{
-    (void)c;
-    ++*(uint64_t *)arg;
-    return true;
 }
 
 static void time_queries(const struct valid_set *v, struct timing *t)
@@ -79,10 +72,6 @@ static void time_queries(const struct valid_set *v, struct timing *t)
     for (int i = 0; i < N_QUERIES; i++)
         seen += valid_set_rank(v, &c, &rank) == ERR_OK;
     t->rank_ns = (cpu_ms() - from) * 1e6 / N_QUERIES;
-    from = cpu_ms();
-    for (int i = 0; i < N_QUERIES / 10; i++)
-        valid_set_neighbours(v, &c, VALID_ANY_VALUE, count_one, &seen);
-    t->neighbours_ns = (cpu_ms() - from) * 1e6 / (N_QUERIES / 10);
 }
 
 static int ascending(const void *a, const void *b)
@@ -110,9 +99,9 @@ static void print_line(const char *name, const struct space *s, const struct val
            t->parse_ms + t->build_ms);
     if (valid_set_count(v) <= MAX_LISTED)
         printf("\"listed_ms\":%.4f,", t->build_ms + t->list_ms);
-    printf("\"at_ns\":%.0f,\"rank_ns\":%.0f,\"sample_ns\":%.0f,\"neighbours_ns\":%.0f,\"groups\":%zu,\"nodes\":%zu,"
+    printf("\"at_ns\":%.0f,\"rank_ns\":%.0f,\"sample_ns\":%.0f,\"groups\":%zu,\"nodes\":%zu,"
            "\"edges\":%zu,\"bytes\":%zu}\n",
-           t->at_ns, t->rank_ns, t->sample_ns, t->neighbours_ns, size.n_groups, size.n_nodes, size.n_edges, size.bytes);
+           t->at_ns, t->rank_ns, t->sample_ns, size.n_groups, size.n_nodes, size.n_edges, size.bytes);
 }
 
 /* One build, its list and, the last time, all else. */

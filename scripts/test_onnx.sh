@@ -3,7 +3,9 @@
 # test_onnx.sh - ONNX's own backend tests through `tune import`, `tune deploy` and bundles on an OpenCL device: every test of operators
 # that networks have has to give ONNX's outputs; the others are counted by what is missing (docs/networks.md).
 #
-#   scripts/test_onnx.sh [REGEX]   # of names; all without it
+#   scripts/test_onnx.sh [REGEX]                # of names; all without it
+#   scripts/test_onnx.sh --networks [NAME...]   # whole networks with seeded weights beside onnxruntime (tests/onnx/networks.py), in f32 and f16,
+#                                               # batch 1 and 4, nchw, nchw16c and the layouts chosen from measured times
 #
 # Needs the programs (TUNE_BIN_DIR, else build/bin) and scripts/install_deps.sh --bench (TUNE_PEERS). Exit code 77: no onnx here, or no
 # device.
@@ -11,12 +13,16 @@ set -eu
 cd "$(dirname "$0")/.."
 . scripts/common.sh
 case "${1:-}" in
-"") ;;
+"" | --networks) ;;
 --help | -h) head_comment scripts/test_onnx.sh ;;
 -*) fail "unknown argument '$1'; --help tells more" ;;
 esac
 python=${TUNE_PEERS:-$HOME/.cache/tune-peers/venv}/bin/python
 bin=$(cd "${TUNE_BIN_DIR:-build/bin}" && pwd)
+if [ "${1:-}" = --networks ]; then
+    shift
+    exec tests/onnx/networks.sh "$bin" "$PWD" full "$@"
+fi
 if ! "$python" -c 'import onnx' 2>/dev/null; then
     echo "test_onnx.sh: skipped: no onnx in $python; scripts/install_deps.sh --bench installs it"
     exit 77

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""backend_tests.py BIN ROOT DIR [REGEX] - ONNX's own backend tests (node tests and those of PyTorch's operators and converted models) through
-`tune import`, `tune deploy` and the bundle on an OpenCL device; DIR/log.best.jsonl is a log of that device. Inputs that are no floats
-are bound as constants from the test's data; where the model is not supported so, all but the first are. Prints what is skipped, by reason, and `N passed, N failed, N skipped`."""
+"""backend_tests.py BIN ROOT DIR [REGEX] - ONNX's own backend tests (node tests, those of PyTorch's operators and converted models, and
+the light models) through `tune import`, `tune deploy` and the bundle on an OpenCL device; DIR/log.best.jsonl is a log of that device.
+Inputs that are no floats are bound as constants from the test's data; where the model is not supported so, all but the first are. Prints what is skipped, by reason, and `N passed, N failed, N skipped`."""
 import collections
 import re
 import subprocess
@@ -28,6 +28,21 @@ def stored(folder):
         yield model.parent.name, onnx.load(model), read("input"), read("output")
 
 
+def ramp(value_info):
+    """The input that ONNX's own runner gives the light models: 0 to 1, row-major."""
+    shape = [d.dim_value or 1 for d in value_info.type.tensor_type.shape.dim]
+    return np.linspace(0, 1, int(np.prod(shape)), endpoint=False).reshape(shape).astype(np.float32)
+
+
+def light(folder):
+    """Models of whole networks whose weights are constants: light_NAME.onnx, light_NAME_output_0.pb."""
+    for path in sorted(folder.glob("*.onnx")):
+        model = onnx.load(path)
+        constants = {i.name for i in model.graph.initializer}
+        inputs = [ramp(i) for i in model.graph.input if i.name not in constants]
+        yield path.stem, model, inputs, [numpy_helper.to_array(onnx.load_tensor(f"{path.with_suffix('')}_output_0.pb"))]
+
+
 def tests():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -37,6 +52,7 @@ def tests():
     data = Path(onnx.__file__).parent / "backend/test/data"
     for kind in ("pytorch-operator", "pytorch-converted", "simple"):
         yield from stored(data / kind)
+    yield from light(data / "light")
 
 
 def reason(words):

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: MIT
+"""networks.py OUT [--short] [--size N] [--width X] [--batch N[,N]] NAME... - networks that people deploy, as exporters write them,
+with seeded weights; for each OUT/NAME.onnx, and for each batch and element type a folder OUT/NAME-TYPE-BATCH with an input x.bin
+and what onnxruntime makes of it, y.bin (y0.bin, y1.bin, ... of several). --short: each kind of block once or twice;
+--width: of all channels. Prints the names; all of them without NAME.
+
+Nodes are computed while they are made, by onnxruntime: so batch norms have the mean and variance of what they read, as
+those of a trained network do, and no layer's output dies away or grows."""
+import argparse
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto, helper, numpy_helper
+
+X = "images"
+TYPES = {"f32": np.float32, "f16": np.float16}
+
+
+def session(model):
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level, options.intra_op_num_threads = 3, 1
+    return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+
+
+class Network:
+    """Nodes one after the other, with their values of a batch of four; each method gives the name of its output."""
+
+    def __init__(self, seed, size, width, short, opset=17):
+        self.rng, self.width, self.short, self.opset = np.random.default_rng(seed), width, short, opset
+        self.nodes, self.constants, self.scope = [], {}, ""
+        self.values = {X: self.normal(4, 3, size, size)}
+
+    def normal(self, *shape):
+        return self.rng.standard_normal(shape, np.float32)
+
+    def wide(self, channels):
+        """That many at width 1; a multiple of 8."""
+        return max(8, int(channels * self.width + 4) // 8 * 8)
+
+    def few(self, blocks):
+        return blocks[:3] if self.short else blocks
+
+    def times(self, n):
+        return min(n, 2) if self.short else n
+
+    def constant(self, value, name="Constant"):
+        out = f"{self.scope}/{name}_{len(self.constants)}"
+        self.constants[out] = numpy_helper.from_array(np.asarray(value), out)
+        self.values[out] = np.asarray(value)
+        return out
+
+    def node(self, kind, *inputs, n_out=1, **attributes):
+        names = [f"{self.scope}/{kind}_{len(self.nodes)}_output_{i}" for i in range(n_out)]
+        made = helper.make_node(kind, inputs, names, name=names[0].rsplit("_", 2)[0], **attributes)
+        given = {n: self.values[n] for n in inputs if n}
+        infos = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape) for n, v in given.items()]
+        graph = helper.make_graph([made], "one", infos, [onnx.ValueInfoProto(name=n) for n in names])
+        self.values.update(zip(names, session(self.model_of(graph)).run(None, given)))
+        self.nodes.append(made)
+        return names if n_out > 1 else names[0]
+
+    def model_of(self, graph):
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=8)
+
+    def channels(self, x):
+        return self.values[x].shape[1]
+
+    # ---- layers ----
+
+    def conv(self, x, k, r=1, stride=1, group=1, bias=True):
+        c = self.channels(x) // group
+        w = self.normal(k, c, r, r) / np.float32(np.sqrt(c * r * r))
+        more = [self.constant(0.1 * self.normal(k), "conv.bias")] if bias else []
+        return self.node("Conv", x, self.constant(w, "conv.weight"), *more, kernel_shape=[r, r], group=group, dilations=[1, 1],
+                         strides=[stride] * 2, pads=[r // 2] * 4)
+
+    def norm(self, x):
+        v, c = self.values[x], self.channels(x)
+        mean, variance = v.mean(axis=(0, 2, 3)), v.var(axis=(0, 2, 3))
+        values = [1 + 0.1 * self.normal(c), 0.1 * self.normal(c), mean, variance + np.float32(0.1) * variance.mean()]
+        return self.node("BatchNormalization", x, *(self.constant(v, "bn") for v in values), epsilon=1e-5, momentum=0.9)
+
+    def unit(self, x, k, r=1, stride=1, group=1, act=None):
+        """Conv, BatchNormalization, and a method of this class."""
+        x = self.norm(self.conv(x, k, r, stride, group, bias=False))
+        return act(x) if act else x
+
+    def depthwise(self, x, r, stride, act):
+        return self.unit(x, self.channels(x), r, stride, self.channels(x), act)
+
+    def relu(self, x):
+        return self.node("Relu", x)
+
+    def relu6(self, x):
+        return self.node("Clip", x, self.constant(np.float32(0)), self.constant(np.float32(6)))
+
+    def hard_swish(self, x):
+        return self.node("HardSwish", x)
+
+    def swish(self, x):
+        return self.node("Mul", x, self.node("Sigmoid", x))
+
+    def hard_sigmoid(self, x):
+        return self.node("HardSigmoid", x, alpha=1 / 6)
+
+    def sigmoid(self, x):
+        return self.node("Sigmoid", x)
+
+    def squeeze(self, x, k, act, gate):
+        """A factor for each channel, from the mean of all of them."""
+        means = self.node("GlobalAveragePool", x)
+        return self.node("Mul", gate(self.conv(act(self.conv(means, k)), self.channels(x))), x)
+
+    def linear(self, x, n):
+        w = self.normal(n, self.channels(x)) / np.float32(np.sqrt(self.channels(x)))
+        return self.node("Gemm", x, self.constant(w, "fc.weight"), self.constant(0.1 * self.normal(n), "fc.bias"), transB=1)
+
+    def size(self, x, axis):
+        return self.node("Gather", self.node("Shape", x), self.constant(np.int64(axis)), axis=0)
+
+    def view(self, x, *dims):
+        """x.view(x.size(0), ...) as exporters write it."""
+        sizes = [self.node("Unsqueeze", self.size(x, 0), self.constant(np.array([0])))]
+        return self.node("Reshape", x, self.node("Concat", *sizes, *(self.constant(np.array([d])) for d in dims), axis=0))
+
+    # ---- the model ----
+
+    def model(self, *outputs):
+        infos = [helper.make_tensor_value_info(y, TensorProto.FLOAT, ["batch", *self.values[y].shape[1:]]) for y in outputs]
+        x = helper.make_tensor_value_info(X, TensorProto.FLOAT, ["batch", *self.values[X].shape[1:]])
+        return self.model_of(helper.make_graph(self.nodes, "main_graph", [x], infos, list(self.constants.values())))
+
+
+def mobilenet_v2(n):
+    x = n.unit(X, n.wide(32), 3, 2, act=n.relu6)
+    for expand, c, times, stride in n.few(((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2),
+                                           (6, 320, 1, 1))):
+        for i in range(n.times(times)):
+            n.scope, k = f"/features/{len(n.nodes)}", n.wide(c)
+            y = n.unit(x, n.channels(x) * expand, act=n.relu6) if expand > 1 else x
+            y = n.unit(n.depthwise(y, 3, 1 if i else stride, n.relu6), k)
+            x = n.node("Add", x, y) if i else y
+    x = n.node("GlobalAveragePool", n.unit(x, n.wide(1280), act=n.relu6))
+    n.scope = "/classifier"
+    return n.model(n.linear(n.node("Flatten", x, axis=1), 1000))
+
+
+def mobilenet_v3(n):
+    """The large one."""
+    x = n.unit(X, n.wide(16), 3, 2, act=n.hard_swish)
+    blocks = ((3, 16, 16, 0, 0, 1), (3, 64, 24, 0, 0, 2), (3, 72, 24, 0, 0, 1), (5, 72, 40, 1, 0, 2), (5, 120, 40, 1, 0, 1),
+              (5, 120, 40, 1, 0, 1), (3, 240, 80, 0, 1, 2), (3, 200, 80, 0, 1, 1), (3, 184, 80, 0, 1, 1), (3, 184, 80, 0, 1, 1),
+              (3, 480, 112, 1, 1, 1), (3, 672, 112, 1, 1, 1), (5, 672, 160, 1, 1, 2), (5, 960, 160, 1, 1, 1), (5, 960, 160, 1, 1, 1))
+    for i, (r, wide, c, squeezes, hard, stride) in enumerate(blocks):
+        if n.short and i not in (0, 1, 2, 3, 6, 10):
+            continue
+        n.scope, k, act = f"/features/{i + 1}", n.wide(c), n.hard_swish if hard else n.relu
+        y = n.unit(x, n.wide(wide), act=act) if wide != 16 else x
+        y = n.depthwise(y, r, stride, act)
+        y = n.squeeze(y, n.wide(n.channels(y) // 4 / n.width), n.relu, n.hard_sigmoid) if squeezes else y
+        y = n.unit(y, k)
+        x = n.node("Add", y, x) if stride == 1 and n.channels(x) == k else y
+    x = n.node("GlobalAveragePool", n.unit(x, n.wide(960), act=n.hard_swish))
+    n.scope = "/classifier"
+    return n.model(n.linear(n.hard_swish(n.linear(n.node("Flatten", x, axis=1), n.wide(1280))), 1000))
+
+
+def efficientnet_b0(n):
+    x = n.unit(X, n.wide(32), 3, 2, act=n.swish)
+    for expand, c, times, stride, r in n.few(((1, 16, 1, 1, 3), (6, 24, 2, 2, 3), (6, 40, 2, 2, 5), (6, 80, 3, 2, 3), (6, 112, 3, 1, 5),
+                                              (6, 192, 4, 2, 5), (6, 320, 1, 1, 3))):
+        for i in range(n.times(times)):
+            n.scope, k, narrow = f"/blocks/{len(n.nodes)}", n.wide(c), max(1, n.channels(x) // 4)
+            y = n.unit(x, n.channels(x) * expand, act=n.swish) if expand > 1 else x
+            y = n.depthwise(y, r, 1 if i else stride, n.swish)
+            y = n.unit(n.squeeze(y, narrow, n.swish, n.sigmoid), k)
+            x = n.node("Add", y, x) if i else y
+    n.scope = "/head"
+    x = n.node("ReduceMean", n.unit(x, n.wide(1280), act=n.swish), axes=[2, 3], keepdims=1)
+    return n.model(n.linear(n.view(x, -1), 1000))
+
+
+def resnet_50(n):
+    x = n.unit(X, n.wide(64), 7, 2, act=n.relu)
+    x = n.node("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4, dilations=[1, 1], ceil_mode=0)
+    for i, (c, times) in enumerate(n.few(((64, 3), (128, 4), (256, 6), (512, 3)))):
+        for j in range(n.times(times)):
+            n.scope, k, stride = f"/layer{i + 1}/{j}", n.wide(c), 2 if i and not j else 1
+            y = n.unit(n.unit(n.unit(x, k, act=n.relu), k, 3, stride, act=n.relu), 4 * k)
+            x = n.relu(n.node("Add", y, x if j else n.unit(x, 4 * k, 1, stride)))
+    n.scope = ""
+    x = n.node("Flatten", n.node("GlobalAveragePool", x), axis=1)
+    return n.model(n.node("Softmax", n.linear(x, 1000), axis=1))
+
+
+NETWORKS = {f.__name__: f for f in (mobilenet_v2, mobilenet_v3, efficientnet_b0, resnet_50)}
+
+
+def store(folder, model, x, dtype):
+    """An input in a type, and the outputs that the model has for these very numbers."""
+    folder.mkdir(parents=True, exist_ok=True)
+    x = x.astype(dtype)
+    x.tofile(folder / "x.bin")
+    ys = session(model).run(None, {X: x.astype(np.float32)})
+    for i, y in enumerate(ys):
+        y.astype(dtype).tofile(folder / (f"y{i}.bin" if len(ys) > 1 else "y.bin"))
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    p.add_argument("out", type=Path)
+    p.add_argument("names", nargs="*", metavar="NAME")
+    p.add_argument("--short", action="store_true")
+    p.add_argument("--size", type=int, default=224)
+    p.add_argument("--width", type=float, default=1)
+    p.add_argument("--batch", default="1")
+    a = p.parse_args()
+    a.out.mkdir(parents=True, exist_ok=True)
+    for seed, (name, make) in enumerate(NETWORKS.items()):
+        if a.names and name not in a.names:
+            continue
+        model = make(Network(seed, a.size, a.width, a.short))
+        onnx.checker.check_model(model)
+        onnx.save(model, a.out / f"{name}.onnx")
+        for batch in map(int, a.batch.split(",")):
+            x = np.random.default_rng(seed + 100).standard_normal((batch, 3, a.size, a.size), np.float32)
+            for dtype, numbers in TYPES.items():
+                store(a.out / f"{name}-{dtype}-{batch}", model, x, numbers)
+        print(name, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# networks.sh BIN ROOT [full [NAME...]] - networks that people deploy (networks.py), from file to bundle: each is imported, deployed,
+# compiled and run on an OpenCL device, every output compared with onnxruntime's. Blocks of each kind without records, in nchw or
+# channels in blocks of 16, f32 or f16, a batch of 1 or 4; full: the whole networks at a quarter of their width, in all of these,
+# and in the layouts that are chosen from times measured here. Skips (77) without onnx and onnxruntime
+# (scripts/install_deps.sh --bench) or a device.
+set -eu
+bin=$1 root=$2 how=${3:-short}
+[ $# -lt 3 ] || shift
+shift 2
+python=${TUNE_PEERS:-$HOME/.cache/tune-peers/venv}/bin/python
+. "$root/tests/scratch.sh"
+
+if ! "$python" -c 'import onnx, onnxruntime' 2>/dev/null; then
+    echo "skipped: no onnx and onnxruntime in $python"
+    exit 77
+fi
+POCL_MAX_PTHREAD_COUNT=1 POCL_CACHE_DIR=${TMPDIR:-/tmp}/tune-onnx-test-pocl-$(id -u)
+export POCL_MAX_PTHREAD_COUNT POCL_CACHE_DIR
+mkdir -p "$POCL_CACHE_DIR"
+if ! "$bin/tune" run "dense f32 m=1 n=4 k=4" --trials 1 --threads 1 -q -o "$dir/log.jsonl" >"$dir/run.out" 2>&1; then
+    echo "skipped: no record from an OpenCL device: $(tail -n 1 "$dir/run.out")"
+    exit 77
+fi
+sed 's/@BUNDLE@/net/g;s/@CAPS@/NET/g' "$root/examples/deploy_network/bundle.h.in" >"$dir/bundle.h"
+
+make_models() {
+    "$python" "$root/tests/onnx/networks.py" "$dir/nets" --width 0.25 --batch 1,4 "$@" >"$dir/names" 2>"$dir/make.out" || fail "no models"
+}
+
+limit_of() {
+    case "$1" in f32) echo 1e-4 ;; f16) echo 2e-2 ;; esac
+}
+
+# holds NAME TYPE BATCH LAYOUTS LOG: the bundle of a model gives what onnxruntime gives.
+holds() {
+    folder=$dir/nets/$1-$2-$3
+    "$bin/tune" import "$dir/nets/$1.onnx" --dtype "$2" --dim batch="$3" -o "$folder" >"$dir/import.out" 2>&1 || fail "$1: not imported"
+    "$bin/tune" deploy "$5" --network "$folder/$1.graph" --dtype "$2" --whole --allow-nearest --layout "$4" --name net \
+        -o "$dir/bundle" >"$dir/deploy.out" 2>&1 || fail "$1 $2 $3 $4: not deployed"
+    ${CC:-cc} -O1 -I"$dir" -I"$dir/bundle" -o "$dir/app" "$root/examples/deploy_network/main.c" "$dir/bundle/net.c" -lOpenCL -lm -lpthread \
+        >"$dir/cc.out" 2>&1 || fail "$1 $2 $3 $4: its bundle does not compile"
+    "$dir/app" --runs 0 --limit "$(limit_of "$2")" "$folder" >"$dir/app.out" 2>&1 || fail "$1 $2 $3 $4: other outputs than onnxruntime's"
+    echo "$1 $2 batch $3 $4: $(cat "$dir/app.out")"
+}
+
+# holds_measured NAME TYPE: the same in layouts that are chosen from times.
+holds_measured() {
+    "$bin/tune" run --network "$dir/nets/$1.onnx" --dtype "$2" --whole --layout nchw,nchw16c --trials 1 --repeat 1 \
+        --min-repeat-ms 1 --threads 1 -q -o "$dir/$1-$2.jsonl" >"$dir/measure.out" 2>&1 || fail "$1 $2: not measured"
+    for batch in 1 4; do
+        holds "$1" "$2" "$batch" nchw,nchw16c "$dir/$1-$2.best.jsonl"
+    done
+}
+
+if [ "$how" = short ]; then
+    make_models --short --size 48
+    while read -r name type batch layout; do
+        holds "$name" "$type" "$batch" "$layout" "$dir/log.best.jsonl"
+    done <<END
+mobilenet_v2 f32 1 nchw16c
+mobilenet_v3 f16 4 nchw
+efficientnet_b0 f32 4 nchw16c
+resnet_50 f16 1 nchw16c
+END
+    exit 0
+fi
+make_models --size 64 "$@"
+while read -r name; do
+    for type in f32 f16; do
+        for batch in 1 4; do
+            holds "$name" "$type" "$batch" nchw "$dir/log.best.jsonl"
+            holds "$name" "$type" "$batch" nchw16c "$dir/log.best.jsonl"
+        done
+        holds_measured "$name" "$type"
+    done
+done <"$dir/names"

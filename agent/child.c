@@ -75,20 +75,23 @@ static void read_blob(const char *hex, void *arg)
         r->e = workdir_load_blob(r->dir, hex, r->into, r->why);
 }
 
-enum err child_program_read(struct child *c, struct child_program *p, const char *hex, struct why *why)
+enum err child_program_parse(struct child *c, struct child_program *p, const char *hex, struct why *why)
 {
-    struct blob_reader r = {c->dir, &p->blobs, ERR_OK, why};
     const struct blob *text;
     enum err e = workdir_load_blob(c->dir, hex, &p->blobs, why);
 
     if (e)
         return e;
     text = blobs_get(&p->blobs, hex);
-    e = program_from_json((const char *)text->data, text->n_bytes, &p->program, why);
-    if (e)
-        return e;
-    p->parsed = true;
-    program_each_blob(&p->program, read_blob, &r);
+    return program_from_json((const char *)text->data, text->n_bytes, &p->program, why);
+}
+
+enum err child_program_read(struct child *c, struct child_program *p, const char *hex, struct why *why)
+{
+    struct blob_reader r = {c->dir, &p->blobs, child_program_parse(c, p, hex, why), why};
+
+    if (!r.e)
+        program_each_blob(&p->program, read_blob, &r);
     return r.e;
 }
 

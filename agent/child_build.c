@@ -106,13 +106,8 @@ cJSON *child_compiler(struct child *c, const cJSON *request)
 /* The program and its sources, as they lie in the work directory; expected values are not needed. */
 static enum err read_sources(struct child *c, struct child_program *p, const char *hex, struct why *why)
 {
-    const struct blob *text;
-    enum err e = workdir_load_blob(c->dir, hex, &p->blobs, why);
+    enum err e = child_program_parse(c, p, hex, why);
 
-    if (e)
-        return e;
-    text = blobs_get(&p->blobs, hex);
-    e = program_from_json((const char *)text->data, text->n_bytes, &p->program, why);
     for (size_t i = 0; !e && i < p->program.n_modules; i++)
         e = workdir_load_blob(c->dir, p->program.modules[i].source.hex, &p->blobs, why);
     return e;

@@ -41,7 +41,6 @@ struct child_program {
     struct blobs blobs;
     struct loaded *loaded;
     struct load_report report;
-    bool parsed;
 };
 
 void child_program_init(struct child_program *p);
@@ -50,7 +49,8 @@ void child_program_fini(struct child *c, struct child_program *p);
 /* Unloads the anchor; nothing to do when there is none. */
 void child_drop_anchor(struct child *c);
 
-/* Reads and parses; then loads on the device. */
+/* Parses the program alone; with all its blobs; then loads it on the device. */
+enum err child_program_parse(struct child *c, struct child_program *p, const char *hex, struct why *why);
 enum err child_program_read(struct child *c, struct child_program *p, const char *hex, struct why *why);
 /* Reads a sheet for it (p->sheet), and the blobs that it names. */
 enum err child_sheet_read(struct child *c, struct child_program *p, const char *hex, struct why *why);

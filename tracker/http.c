@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAGE_BYTES ((size_t)1 << 20)
+#define PAGE_BYTES ((size_t)16 << 20) /* 16,384 agents have 7 figures of some 80 bytes each */
 
 typedef enum err render_fn(struct tracker *t, struct buf *out);
 

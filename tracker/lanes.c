@@ -111,6 +111,7 @@ enum err lane_add(struct tracker *t, struct tracker_trial *tr, const char *key, 
     if (!l->open.first)
         raise_to(&l->used_ms, l->share->floor_ms);
     tr->lane = l;
+    tr->since_ns = tracker_now_ns(t);
     (front ? list_prepend : list_append)(&l->open, tr);
     l->share->n_open++;
     s->n_open++;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pages.c - what the HTTP side shows: one page for people, figures for Prometheus. All text of peers is escaped. */
+/* pages.c - the page that the HTTP side shows to people. All text of peers is escaped. */
 #include "tracker/state.h"
 
 #include "core/buf.h"
@@ -97,48 +97,5 @@ enum err page_html(struct tracker *t, struct buf *out)
     buf_printf(out,
                "</table><p>version %s, %zu sessions, %" PRId64 " requests, %" PRId64 " results</p></body></html>\n",
                TUNE_VERSION, t->sessions.n, t->stats.requests, t->stats.results);
-    return out->failed;
-}
-
-static void figure(struct buf *out, const char *name, const char *kind, const char *help, int64_t value)
-{
-    buf_printf(out, "# HELP tune_tracker_%s %s\n# TYPE tune_tracker_%s %s\ntune_tracker_%s %" PRId64 "\n", name, help,
-               name, kind, name, value);
-}
-
-static int64_t agents_alive(const struct tracker *t)
-{
-    const struct agent *a;
-    size_t at = 0;
-    int64_t n = 0;
-
-    while ((a = table_next(&t->agents, &at)) != NULL)
-        n += !a->gone && strcmp(agent_state(t, a), "lost") != 0;
-    return n;
-}
-
-enum err page_metrics(struct tracker *t, struct buf *out)
-{
-    const struct stats *s = &t->stats;
-    int64_t n_leased = 0;
-
-    for (const struct tracker_trial *tr = t->leased.first; tr; tr = tr->next)
-        n_leased++;
-    figure(out, "jobs", "gauge", "Jobs in the store.", (int64_t)t->jobs.n);
-    figure(out, "trials_live", "gauge", "Trials open or leased.", (int64_t)t->trials.n);
-    figure(out, "trials_leased", "gauge", "Trials leased.", n_leased);
-    figure(out, "agents", "gauge", "Agents heard of lately.", agents_alive(t));
-    figure(out, "sessions", "gauge", "Sessions known.", (int64_t)t->sessions.n);
-    figure(out, "requests_total", "counter", "Requests received.", s->requests);
-    figure(out, "requests_refused_total", "counter", "Requests answered with an error.", s->refused);
-    figure(out, "grants_total", "counter", "Trials granted.", s->grants);
-    figure(out, "results_total", "counter", "Results taken.", s->results);
-    figure(out, "results_double_total", "counter", "Results of trials that had one.", s->duplicates);
-    figure(out, "leases_expired_total", "counter", "Leases that ran out.", s->expired);
-    figure(out, "trials_lost_total", "counter", "Trials given up after five attempts.", s->lost);
-    figure(out, "trials_answered_total", "counter", "Trials answered from the store.", s->answered_from_store);
-    figure(out, "builds_total", "counter", "Answers of builders.", s->builds);
-    figure(out, "builds_failed_total", "counter", "Answers of builders that are no code.", s->builds_failed);
-    figure(out, "commits_total", "counter", "Turns of the core loop.", s->commits);
     return out->failed;
 }

@@ -2,6 +2,7 @@
 #include "tracker/server.h"
 
 #include "core/buf.h"
+#include "core/clock.h"
 #include "core/err.h"
 #include "tracker/hall.h"
 
@@ -30,6 +31,7 @@ struct slot {
     nng_ctx ctx;
     nng_aio *aio;
     bool sending;
+    int64_t received_ns;
     nng_msg *raw;
     struct slot *next; /* in the queue */
 };
@@ -117,6 +119,7 @@ static bool enqueue(struct server *sv, struct slot *s)
 static void received(struct slot *s)
 {
     s->raw = nng_aio_get_msg(s->aio);
+    s->received_ns = clock_now_ns();
     s->caller = (struct caller){.bytes = nng_msg_body(s->raw),
                                 .n_bytes = nng_msg_len(s->raw),
                                 .line = (uint32_t)nng_pipe_id(nng_msg_get_pipe(s->raw))};
@@ -285,12 +288,14 @@ static void answer_pages(struct server *sv, struct page *p)
 
 /* ---- the post loop ---- */
 
-static void answer(struct caller *left)
+static void answer(struct server *sv, struct caller *left)
 {
     for (struct caller *c = left, *next; c; c = next) {
         struct slot *s = (struct slot *)c;
         nng_msg *m = message_of(&c->reply);
 
+        if (c->request.name < N_CALLS && !c->waits_with)
+            meter_add(&sv->hall.tracker->calls[c->request.name], clock_now_ns() - s->received_ns);
         next = c->next;
         buf_fini(&c->reply);
         nng_msg_free(s->raw);
@@ -331,13 +336,16 @@ static void *post_loop(void *arg)
     const struct tracker_options *o = &sv->hall.tracker->o;
     struct caller *replies;
     struct why why = {""};
+    int64_t start_ns;
 
     while (collect_replies(sv, &replies)) {
+        start_ns = clock_now_ns();
         if (o->ops->flush(o->store, &why) != ERR_OK) {
             store_has_failed(sv, &why);
             return NULL;
         }
-        answer(replies);
+        meter_add(&sv->hall.tracker->flushes, clock_now_ns() - start_ns);
+        answer(sv, replies);
     }
     return NULL;
 }

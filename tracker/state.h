@@ -11,6 +11,7 @@
 #include "core/err.h"
 #include "core/json.h"
 #include "tracker/calls.h"
+#include "tracker/meters.h"
 #include "tracker/protocol.h"
 #include "tracker/store.h"
 #include "tracker/table.h"
@@ -30,6 +31,9 @@
 
 #define MAX_WANTS 4 /* architectures and fingerprints that the devices of one key may have at once */
 #define ARCH_BYTES (CALL_ARCH_BYTES + 1)
+
+#define N_TRIAL_STATUSES 8
+extern const char *const trial_statuses[N_TRIAL_STATUSES]; /* of records */
 
 struct agent;
 struct lane;
@@ -76,6 +80,7 @@ struct tracker_trial {
     bool leased;
     struct agent *agent; /* of the lease; NULL for a lease of before a restart */
     int64_t deadline_ns;
+    int64_t since_ns;                  /* it is open, or leased, since then */
     double charged_ms;                 /* what the lane was charged at the grant */
     struct tracker_trial *prev, *next; /* in the lane's open list or the tracker's leased list */
 };
@@ -126,7 +131,10 @@ struct slug {
     struct waiters waiters; /* for its trials */
     double floor_ms;        /* used_ms of the share served last: newcomers start there and owe nothing */
     struct want wants[MAX_WANTS];
-    int n_wants, i_want; /* i_want: the next to be replaced when there are more */
+    int n_wants, i_want;                 /* i_want: the next to be replaced when there are more */
+    struct meter waits, runs;            /* of its trials: until they are leased, until they are answered then */
+    int64_t n_records[N_TRIAL_STATUSES]; /* since the start; by trial_statuses */
+    int64_t n_agents, n_leased;          /* counted by page_metrics */
 };
 
 /* Code of one program for one architecture; what the store has of it is known here while somebody asks for it. */
@@ -218,6 +226,8 @@ struct tracker {
     struct waiters job_waiters, build_waiters, backup_waiters,
         *woken; /* woken: since the parked calls were tried last */
     struct stats stats;
+    struct meter calls[N_CALLS]; /* from a request's arrival to its reply, of those that were not parked */
+    struct meter flushes;        /* of the store */
 };
 
 enum { WAKE_NEVER = 0, WAKE_TRIALS = 1, WAKE_RECORDS = 2, WAKE_JOBS = 4, WAKE_BUILDS = 8, WAKE_BACKUP = 16 };
@@ -411,7 +421,7 @@ void backup_fini(struct tracker *t);
 /* Appends the log line of a record of status lost (docs/log-format.md). */
 enum err lost_line(const struct trial_row *row, const char *key, const char *why, int64_t ts_ms, struct buf *out);
 
-/* ---- pages.c ---- */
+/* ---- pages.c, metrics.c ---- */
 /* The status page, and figures for Prometheus. */
 enum err page_html(struct tracker *t, struct buf *out);
 enum err page_metrics(struct tracker *t, struct buf *out);

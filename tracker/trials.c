@@ -9,6 +9,8 @@
 #define MAX_TRIAL_BODY 65536
 #define LEASE_BYTES ((size_t)1 << 20) /* of bodies in one lease */
 
+const char *const trial_statuses[N_TRIAL_STATUSES] = {"ok",    "compile", "limits", "runtime",
+                                                      "wrong", "timeout", "crash",  "lost"};
 static const char *const state_names[] = {"open", "leased", "done", "lost", "cancelled"};
 
 /* A trial's row with texts of its own. */
@@ -127,6 +129,12 @@ void trials_fini(struct tracker *t)
 
 /* ---- the way back ---- */
 
+static void count_record(struct slug *s, const char *status)
+{
+    for (int i = 0; s && i < N_TRIAL_STATUSES; i++)
+        s->n_records[i] += strcmp(trial_statuses[i], status) == 0;
+}
+
 enum err trial_make_lost(struct tracker *t, struct tracker_trial *tr, const char *why)
 {
     struct record_row record = {.trial = tr->id, .n = tr->n, .status = "lost"};
@@ -153,6 +161,7 @@ enum err trial_make_lost(struct tracker *t, struct tracker_trial *tr, const char
         return e;
     tr->job->n_lost++;
     t->stats.lost++;
+    count_record(tr->lane->slug, record.status);
     forget(t, tr);
     return ERR_OK;
 }
@@ -399,6 +408,8 @@ static enum err grant(struct call *c, struct agent *a, struct tracker_trial *tr,
     enum err e;
 
     assert(!tr->leased && !tr->agent && tr->job->n_open > 0);
+    meter_add(&tr->lane->slug->waits, tracker_now_ns(t) - tr->since_ns);
+    tr->since_ns = tracker_now_ns(t);
     tr->leased = true;
     tr->token++;
     tr->agent = a;
@@ -534,8 +545,11 @@ static enum err accept(struct call *c, const struct known *k, struct record_row 
     if (e)
         return e;
     j->n_done++;
+    count_record(slug_of(c->t, k->row.key), record->status);
     if (tr) {
         assert(tr->job == j);
+        if (tr->leased)
+            meter_add(&tr->lane->slug->runs, tracker_now_ns(c->t) - tr->since_ns);
         if (tr->leased)
             lane_settle(tr, record->device_ms);
         count_result(c->t, tr, record->status);

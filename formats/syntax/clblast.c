@@ -123,18 +123,22 @@ static void tell_end(struct reading *s, enum json_part_kind kind, int64_t i_line
         tell(s, i_line, "no JSON from here on");
 }
 
-static void read_results(struct reading *s, const struct json_part *list)
+/* Each part of a list that is one value; `name` is the list's. */
+static void read_list(struct reading *s, const struct json_part *list, const char *name,
+                      void (*take)(struct reading *s, const struct json_part *part))
 {
     struct json_parts p;
     struct json_part part;
     enum json_part_kind kind = JSON_PART_BAD;
+    char words[32];
 
     if (!json_parts_open(&p, list->value, list->n_value, list->i_line) || p.close != ']') {
-        tell(s, list->i_line, "\"results\" is no list");
+        snprintf(words, sizeof words, "\"%s\" is no list", name);
+        tell(s, list->i_line, words);
         return;
     }
     while (s->more && !s->failed && (kind = json_parts_next(&p, &part)) == JSON_PART_ONE)
-        take_result(s, &part);
+        take(s, &part);
     if (s->more && !s->failed)
         tell_end(s, kind, p.i_line);
 }
@@ -190,22 +194,6 @@ static void read_section(struct reading *s, const struct json_part *part)
     s->meta = NULL;
 }
 
-static void read_sections(struct reading *s, const struct json_part *list)
-{
-    struct json_parts p;
-    struct json_part part;
-    enum json_part_kind kind = JSON_PART_BAD;
-
-    if (!json_parts_open(&p, list->value, list->n_value, list->i_line) || p.close != ']') {
-        tell(s, list->i_line, "\"sections\" is no list");
-        return;
-    }
-    while (s->more && !s->failed && (kind = json_parts_next(&p, &part)) == JSON_PART_ONE)
-        read_section(s, &part);
-    if (s->more && !s->failed)
-        tell_end(s, kind, p.i_line);
-}
-
 static void take_meta(struct reading *s, const struct json_part *part)
 {
     char name[64];
@@ -243,11 +231,11 @@ static enum err read_file(const char *text, size_t n, const struct foreign_sink 
         if (sections) {
             cJSON_Delete(s.meta);
             s.meta = NULL;
-            read_sections(&s, &part);
+            read_list(&s, &part, "sections", read_section);
             break;
         }
         if (results)
-            read_results(&s, &part);
+            read_list(&s, &part, "results", take_result);
         else
             take_meta(&s, &part);
         if (kind == JSON_PART_CUT)

@@ -394,6 +394,26 @@ static void open_gate(struct visit *v)
 
 #define N_VISITS 20
 
+static void times_of_calls_are_told_and_polls_that_wait_are_none(void **state)
+{
+    struct place *p = *state;
+    struct client *c = client_of(p);
+    struct buf page;
+
+    cJSON_Delete(must(c, "status", "{}", 0));
+    cJSON_Delete(must(c, "job_lease", "{\"wait_ms\":100}", 100));
+    cJSON_Delete(must(c, "status", "{}", 0));
+    cJSON_Delete(must(c, "job_list", "{}", 0)); /* those before it are counted when it is answered */
+    buf_init(&page, 1 << 20);
+    assert_int_equal(server_page(p->s, page_metrics, &page), ERR_OK);
+    assert_non_null(strstr(buf_text(&page), "\ntune_tracker_call_seconds_count{call=\"status\"} 2\n"));
+    assert_non_null(strstr(buf_text(&page), "\ntune_tracker_call_seconds_count{call=\"hello\"} 1\n"));
+    assert_null(strstr(buf_text(&page), "call=\"job_lease\""));
+    assert_null(strstr(buf_text(&page), "\ntune_tracker_flush_seconds_count 0\n"));
+    buf_fini(&page);
+    client_close(c);
+}
+
 static void sixteen_pages_may_be_asked_for_at_once(void **state)
 {
     struct place *p = *state;
@@ -551,6 +571,7 @@ int main(void)
         FACT(an_address_that_is_taken_or_none_is_told),
         FACT(a_page_is_rendered_by_the_thread_that_owns_the_tracker),
         FACT(an_idle_tracker_takes_few_turns),
+        FACT(times_of_calls_are_told_and_polls_that_wait_are_none),
         FACT(sixteen_pages_may_be_asked_for_at_once),
         FACT(requests_over_the_queues_limit_are_told_to_come_again),
         FACT(requests_that_were_served_are_no_longer_in_the_queue),

@@ -173,11 +173,27 @@ static void print_layer(const struct deploy_set *s, const struct deploy_call *ca
     printf("\n");
 }
 
+/* Names the layers of whose own workload nothing was measured. */
+static void print_unmeasured(const struct deploy_set *s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->n_calls; i++) {
+        const enum deploy_origin origin = s->layers[s->calls[i].i_layer].origin;
+        if (origin == DEPLOY_NEAREST || origin == DEPLOY_DEFAULT) {
+            printf("%s %s", n == 0 ? "never measured:" : ",",
+                   *s->calls[i].called ? s->calls[i].called : s->calls[i].symbol);
+            n++;
+        }
+    }
+    printf("%s", n > 0 ? "; `tune run` measures them\n" : "");
+}
+
 static void print_bundle(const struct deploy_set *s, const struct deploy_want *want, const char *dir)
 {
     for (size_t i = 0; i < s->n_calls; i++) {
         print_layer(s, &s->calls[i]);
     }
+    print_unmeasured(s);
     if (want->skipped != NULL) {
         printf("left out, tune has no operator for them: %s\n", want->skipped);
     }

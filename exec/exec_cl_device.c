@@ -56,6 +56,20 @@ static void exec_cl_sort_words(char *text, char *out)
         at += (size_t)snprintf(out + at, EXEC_LIST_BYTES - at, "%s%s", at > 0 ? " " : "", words[i]);
 }
 
+/* PoCL's device `basic` runs in the caller's thread what `pthread` with one thread hands to a thread of its own, the
+ * same code, and goes by that one's name. Is it one? */
+static int exec_cl_as_pthread(cl_device_id device, char *name)
+{
+    char platform[EXEC_TEXT_BYTES];
+    exec_cl_platform_text(device, CL_PLATFORM_NAME, EXEC_TEXT_BYTES, platform);
+    if (!strstr(platform, "Portable Computing Language") || strncmp(name, "basic-", 6) != 0)
+        return 0;
+    memmove(name + 8, name + 6, EXEC_NAME_BYTES - 8);
+    memcpy(name, "pthread-", 8);
+    name[EXEC_NAME_BYTES - 1] = '\0';
+    return 1;
+}
+
 static enum exec_status exec_cl_same_texts(cl_device_id device, const struct exec_device *tuned,
                                            struct exec_words *words)
 {
@@ -78,6 +92,8 @@ static enum exec_status exec_cl_same_texts(cl_device_id device, const struct exe
             exec_cl_platform_text(device, texts[i].info, texts[i].n_most, here);
         else
             exec_cl_device_text(device, texts[i].info, texts[i].n_most, here);
+        if (texts[i].info == CL_DEVICE_NAME && !texts[i].of_platform)
+            (void)exec_cl_as_pthread(device, here);
         if (exec_same(tuned, texts[i].what, here, texts[i].there, words) != EXEC_OK)
             return EXEC_OTHER_DEVICE;
     }
@@ -87,14 +103,16 @@ static enum exec_status exec_cl_same_texts(cl_device_id device, const struct exe
     return exec_same(tuned, "list of extensions", list, tuned->extensions, words);
 }
 
-/* PoCL runs on so many threads as its variable says, else on one for each compute unit. */
-static long long exec_cl_threads(const char *platform, long long units)
+/* PoCL runs on so many threads as its variable says, else on one for each compute unit; `basic` on the caller's. */
+static long long exec_cl_threads(cl_device_id device, const char *platform, long long units)
 {
     const char *text = getenv("POCL_MAX_PTHREAD_COUNT");
     const long n = text ? strtol(text, NULL, 10) : 0;
+    char name[EXEC_TEXT_BYTES];
     if (!strstr(platform, "Portable Computing Language"))
         return 0;
-    return n > 0 ? n : units;
+    exec_cl_device_text(device, CL_DEVICE_NAME, EXEC_NAME_BYTES, name);
+    return exec_cl_as_pthread(device, name) ? 1 : n > 0 ? n : units;
 }
 
 static enum exec_status exec_cl_same_numbers(cl_device_id device, const struct exec_device *tuned,
@@ -103,7 +121,7 @@ static enum exec_status exec_cl_same_numbers(cl_device_id device, const struct e
     cl_uint units = 0;
     long long threads;
     (void)clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL);
-    threads = exec_cl_threads(tuned->platform, (long long)units);
+    threads = exec_cl_threads(device, tuned->platform, (long long)units);
     if (threads != tuned->threads) {
         return exec_fail(words, EXEC_OTHER_DEVICE,
                          "these kernels were tuned on %s with %lld threads, here it runs with %lld: set "

@@ -4,6 +4,7 @@
 #include "core/buf.h"
 #include "core/err.h"
 #include "core/hash.h"
+#include "kernels/cost.h"
 #include "libtune/choice_near.h"
 #include "logs/log.h"
 
@@ -328,15 +329,15 @@ static enum err make_fallback(const struct template *t, const struct workload *w
     return ERR_OK;
 }
 
-/* Of the template that fits best, the first in the operator's table of those that fit as well. */
 enum err choice_default(const struct workload *w, const struct device_desc *d, struct choice *out, struct why *why)
 {
+    const struct template *list[OPERATOR_MAX_TEMPLATES];
+    const size_t n = templates_in_order(w, d, list);
     struct why last = {""};
 
-    for (int fit = FIT_GOOD; fit > FIT_NONE; fit--)
-        for (const struct template *const *t = w->op->templates; *t; t++)
-            if ((int)template_fit(*t, w, d, &last) == fit && make_fallback(*t, w, d, out, &last) == ERR_OK)
-                return ERR_OK;
+    for (size_t i = 0; i < n; i++)
+        if (template_fit(list[i], w, d, &last) != FIT_NONE && make_fallback(list[i], w, d, out, &last) == ERR_OK)
+            return ERR_OK;
     return why_set(why, ERR_NOT_FOUND, "no template computes %s %s on %s%s%s", w->op->name, dtype_name(w->dtype),
                    d->name, last.text[0] ? ": " : "", last.text);
 }

@@ -2,6 +2,7 @@
 #include "libtune/choice_near.h"
 
 #include "core/err.h"
+#include "kernels/cost.h"
 #include "kernels/epilogue.h"
 
 #include <assert.h>
@@ -12,6 +13,8 @@
 #define EPILOGUE_COST (1.0 / 1024) /* of each part that only one of two has: far less than other sizes */
 #define HASH_COST 1.0              /* other weights: as far as a size twice as large */
 #define TEXT_COST 2.0              /* another expression */
+#define FAR 1.0                    /* one size twice as large: beyond, what is expected of templates counts, too */
+#define SLOWER 0.2                 /* ln of time: a quarter more */
 #define FRACTION_SCALE 4e-6        /* of millionths: a quarter counts as much as a size twice as large */
 
 static double square(double v)
@@ -83,6 +86,15 @@ enum err choice_config(const struct record *r, const struct space *s, struct con
     if (e)
         return e;
     return space_is_valid(s, out, NULL) ? ERR_OK : ERR_INPUT;
+}
+
+/* Is another template expected to do better than that of a record so far away? */
+static bool is_outdone(const struct template *t, double distance, const struct workload *w, const struct device_desc *d)
+{
+    const struct template *list[OPERATOR_MAX_TEMPLATES];
+
+    return distance > FAR && templates_in_order(w, d, list) > 0 &&
+           template_cost(t, w, d) - template_cost(list[0], w, d) > SLOWER; /* no cost is known: NAN, so it is not */
 }
 
 struct candidate {
@@ -169,7 +181,7 @@ enum err choice_nearest(const struct choice_entry *first, const struct workload 
         struct space **s = space_of(&spaces, c->t, w, d);
 
         assert(all[i].distance < INFINITY && (i == 0 || all[i].distance >= all[i - 1].distance));
-        found = *s && choice_config(c->record, *s, &config) == ERR_OK;
+        found = *s && !is_outdone(c->t, all[i].distance, w, d) && choice_config(c->record, *s, &config) == ERR_OK;
         if (!found)
             continue;
         *out = (struct choice){CHOICE_NEAREST, c->record, all[i].distance, scaled_time(c, w), c->t, *s, config};

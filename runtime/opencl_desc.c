@@ -237,13 +237,21 @@ static enum device_class class_of(cl_device_id device, const char *name)
     return type & CL_DEVICE_TYPE_GPU ? DEVICE_GPU : DEVICE_OTHER;
 }
 
-/* Worker threads of PoCL: its own variable, else one for each compute unit. */
-static int64_t pocl_threads(int64_t units)
+/* Worker threads of PoCL: its own variable, else one for each compute unit. Its device `basic` runs in the caller's
+ * thread what `pthread` with one thread hands to a thread of its own, the same code: it goes by that one's name, so
+ * that records of one serve the other (exec/exec_cl_device.c, too). */
+static void put_threads(struct device_desc *d)
 {
     const char *text = getenv("POCL_MAX_PTHREAD_COUNT");
     const long n = text ? strtol(text, NULL, 10) : 0;
+    char name[sizeof d->name];
 
-    return n > 0 ? n : units;
+    d->threads = n > 0 ? n : d->units;
+    if (strncmp(d->name, "basic-", 6) != 0)
+        return;
+    snprintf(name, sizeof name, "pthread-%.*s", (int)sizeof name - 9, d->name + 6);
+    memcpy(d->name, name, sizeof name);
+    d->threads = 1;
 }
 
 static void put_limits(cl_device_id device, struct device_desc *d)
@@ -288,7 +296,7 @@ void opencl_describe(cl_platform_id platform, cl_device_id device, struct device
     d.fp16 = has_word(d.extensions, "cl_khr_fp16");
     d.shares_host = d.kind == DEVICE_CPU || d.kind == DEVICE_MALI || has_unified_memory(device);
     if (strstr(d.platform, "Portable Computing Language"))
-        d.threads = pocl_threads(d.units);
+        put_threads(&d);
     if (d.kind == DEVICE_CPU)
         sense_cpu("/proc/cpuinfo", d.cpu, sizeof d.cpu);
     *out = d;

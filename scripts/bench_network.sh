@@ -53,7 +53,7 @@ mkdir -p "$out"
 out=$(cd "$out" && pwd)
 export POCL_CACHE_DIR="${POCL_CACHE_DIR:-$out/pocl}"
 mkdir -p "$POCL_CACHE_DIR"
-table=$out/table
+table=$out/table devices=${POCL_DEVICES:-}
 : >"$table"
 
 # tune_set NETWORK DTYPE LOG: measures what the whole network needs.
@@ -106,6 +106,7 @@ for set in $sets; do
     "$python" "$root/tests/bench/network/network_ort.py" "$root/kernels/networks/$network.graph" --dtype "$dtype" --out "$out/ort-$name"
     for n in $(echo "$threads" | tr , ' '); do
         export POCL_MAX_PTHREAD_COUNT="$n"
+        if [ "$n" = 1 ]; then export POCL_DEVICES="${devices:-basic}"; else export POCL_DEVICES="${devices:-pthread}"; fi # docs/deploying.md
         log=$out/$network-$dtype-$n.jsonl
         echo "== $network $dtype, $n thread$([ "$n" = 1 ] || echo s)"
         tune_set "$network" "$dtype" "$log"

@@ -2,6 +2,7 @@
 /* source_template.c - an arm for each template that fits a layer's workload on the device. */
 #include "tuner/source.h"
 #include "core/buf.h"
+#include "kernels/cost.h"
 #include "tuner/task.h"
 
 #include <assert.h>
@@ -108,9 +109,11 @@ static enum err add_templates(struct task *t, const struct job *j, struct why *w
     struct why last = {""};
     enum err e = task_check_job(j, why);
     const char *names = e ? "" : names_for(t, j);
+    const struct template *list[OPERATOR_MAX_TEMPLATES];
+    const size_t n = templates_in_order(&t->workload, &t->device, list);
 
-    for (const struct template *const *of = t->workload.op->templates; *of && !e; of++) {
-        const struct template *tp = *of;
+    for (size_t i = 0; i < n && !e; i++) {
+        const struct template *tp = list[i];
         const bool is_named = job_list_has(names, tp->id), is_allowed = !*names || is_named;
         struct why reason = {""};
         enum fit fit =

@@ -163,7 +163,10 @@ static void wanted_layers_are_named_and_missing_ones_told(void **state)
     says("tune_bundle_one ");
     says("tune_bundle_two ");
     says("not measured  (the template's default)"); /* no config is taken of a naive kernel */
+    says("\nnever measured: two; `tune run` measures them\n");
     says("2 layers, ");
+    DEPLOY(0, log, "-o", out);
+    assert_null(strstr(buf_text(&said), "never measured"));
 }
 
 /* A log of two devices, and one where nothing was measured well. */

@@ -167,6 +167,28 @@ static void threads_of_pocl_are_its_variable_s_or_one_a_unit(void **state)
     free(kept);
 }
 
+/* The same kernels as those of one thread of the other device: records of one serve the other. */
+static void pocl_s_device_in_the_caller_s_thread_is_that_of_one_thread(void **state)
+{
+    struct fake_device d, one;
+    struct device_desc basic, pthread;
+
+    (void)state;
+    begin_with(&d);
+    one = d;
+    d.name = "basic-skylake-Some CPU";
+    d.units = one.units = 1;
+    one.name = "pthread-skylake-Some CPU";
+    basic = described("Portable Computing Language", &d);
+    pthread = described("Portable Computing Language", &one);
+    assert_string_equal(basic.name, "pthread-skylake-Some CPU");
+    assert_int_equal(basic.threads, 1);
+    assert_string_equal(device_desc_fingerprint(&basic).hex, device_desc_fingerprint(&pthread).hex);
+    assert_string_equal(described("another", &d).name, "basic-skylake-Some CPU");
+    d.units = 6; /* still one */
+    assert_int_equal(described("Portable Computing Language", &d).threads, 1);
+}
+
 /* sm_61, sm_70 and later have it, sm_60 and sm_62 have not. */
 static void products_of_bytes_are_told_by_the_capability(void **state)
 {
@@ -708,6 +730,7 @@ int main(void)
         cmocka_unit_test(halves_are_told_by_a_whole_word),
         cmocka_unit_test(kinds_decide_vectors_and_memory),
         cmocka_unit_test(threads_of_pocl_are_its_variable_s_or_one_a_unit),
+        cmocka_unit_test(pocl_s_device_in_the_caller_s_thread_is_that_of_one_thread),
         cmocka_unit_test(products_of_bytes_are_told_by_the_capability),
         cmocka_unit_test(devices_are_chosen_by_platform_and_place),
         cmocka_unit_test(devices_are_listed_until_somebody_has_seen_enough),

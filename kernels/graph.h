@@ -41,6 +41,7 @@ enum graph_op {
     GRAPH_RESHAPE, /* the same elements in another shape: no kernel */
     GRAPH_COPY,    /* strided_copy: elements in another order */
     GRAPH_BATCH_GEMM,
+    GRAPH_RESIZE, /* resize2d: images of another size */
     N_GRAPH_OPS
 };
 

@@ -330,6 +330,29 @@ static void product_sizes(const struct graph *g, size_t i, enum dtype t, int lay
                (long long)read_by(g, i)->dim[2]);
 }
 
+/* Of as many images and channels. */
+static enum err resize_shape(struct graph_node *n, const struct graph_shape *const in[], struct why *why)
+{
+    char x[128], y[128];
+
+    graph_shape_words(in[0], x, sizeof x);
+    graph_shape_words(&n->shape, y, sizeof y);
+    return in[0]->rank == 4 && n->shape.rank == 4 && in[0]->dim[0] == n->shape.dim[0] &&
+                   in[0]->dim[1] == n->shape.dim[1]
+               ? ERR_OK
+               : why_set(why, ERR_INPUT, "resize2d makes images of as many channels, of 4 dimensions, not %s of %s", y,
+                         x);
+}
+
+static void resize_sizes(const struct graph *g, size_t i, enum dtype t, int layout, struct buf *out)
+{
+    const int64_t *y = g->nodes[i].shape.dim;
+
+    (void)t;
+    put_image(out, read_by(g, i));
+    buf_printf(out, " size=%lld,%lld layout=%s", (long long)y[2], (long long)y[3], images_layouts[layout]);
+}
+
 /* All but the elements of x are own words. */
 static void copy_sizes(const struct graph *g, size_t i, enum dtype t, int layout, struct buf *out)
 {
@@ -406,4 +429,12 @@ const struct graph_rule graph_rules[N_GRAPH_OPS] = {
                     .sizes = copy_sizes},
     [GRAPH_BATCH_GEMM] =
         {.name = "batch_gemm", .least_in = 2, .most_in = 2, .shape = product_shape, .sizes = product_sizes},
+    [GRAPH_RESIZE] = {.name = "resize2d",
+                      .least_in = 1,
+                      .most_in = 1,
+                      .has_shape = true,
+                      .own_words = true,
+                      .blocks = true,
+                      .shape = resize_shape,
+                      .sizes = resize_sizes},
 };

@@ -12,6 +12,7 @@
 #include "kernels/eltwise/eltwise.h"
 #include "kernels/pool2d/pool2d.h"
 #include "kernels/reduce/reduce.h"
+#include "kernels/resize2d/resize2d.h"
 #include "kernels/rnn/rnn.h"
 #include "kernels/softmax/softmax.h"
 #include "kernels/sparse_conv2d/sparse.h"
@@ -38,6 +39,7 @@ const struct operator_desc *const operator_table[] = {
     &operator_transform,
     &operator_eltwise,
     &operator_reduce,
+    &operator_resize2d,
     /* the next one here */
     NULL,
 };

@@ -642,6 +642,22 @@ enum onnx_role onnx_softmax(struct onnx_import *m, const Onnx__NodeProto *node)
     return role;
 }
 
+enum onnx_role onnx_multiply_along(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
+                                   int axis, const struct onnx_value *w)
+{
+    struct onnx_value turned, y;
+    struct onnx_view s;
+
+    onnx_view_of(x, &s);
+    exchange_last(&s, axis);
+    if (!ordered(m, x, &s, &turned) || new_dense(m, node, &turned, w, true, 1) < 0)
+        return m->failed ? ONNX_TUNED : ONNX_UNSUPPORTED;
+    y = *onnx_out(m, node, 0);
+    onnx_view_of(&y, &s);
+    exchange_last(&s, axis);
+    return onnx_give(m, node, 0, &y, &s) == ONNX_UNSUPPORTED ? ONNX_UNSUPPORTED : ONNX_TUNED;
+}
+
 const struct onnx_operator onnx_operators[] = {
     {"Conv", onnx_conv, " auto_pad dilations group kernel_shape pads strides ", ONNX_TAKES_ALL},
     {"Gemm", onnx_gemm, " alpha beta broadcast transA transB ", ONNX_TAKES_VIEWS},
@@ -655,6 +671,11 @@ const struct onnx_operator onnx_operators[] = {
     {"GlobalAveragePool", onnx_global_pool, "", ONNX_TAKES_DENSE},
     {"GlobalMaxPool", onnx_global_pool, "", ONNX_TAKES_DENSE},
     {"Softmax", onnx_softmax, " axis ", ONNX_TAKES_VIEWS},
+    {"Resize", onnx_resize,
+     " antialias axes coordinate_transformation_mode cubic_coeff_a exclude_outside extrapolation_value "
+     "keep_aspect_ratio_policy mode nearest_mode ",
+     ONNX_TAKES_DENSE},
+    {"Upsample", onnx_resize, " mode scales ", ONNX_TAKES_DENSE},
     {"Pad", onnx_pad, " mode pads value ", ONNX_TAKES_VIEWS},
     {"Add", onnx_binary, " axis broadcast ", ONNX_TAKES_DENSE},
     {"Sub", onnx_binary, " axis broadcast ", ONNX_TAKES_DENSE},

@@ -84,13 +84,13 @@ struct onnx_operator {
 };
 extern const struct onnx_operator onnx_operators[]; /* ended by name == NULL */
 
-/* The operators of eltwise.c, fold.c, move.c, layers.c, normalize.c and reduce.c. */
+/* The operators of eltwise.c, fold.c, move.c, layers.c, normalize.c, reduce.c, resize.c and windows.c. */
 onnx_op onnx_eltwise, onnx_gelu, onnx_normalization, onnx_log_softmax;
 onnx_op onnx_binary, onnx_cast, onnx_constant, onnx_constant_of_shape, onnx_shape_of, onnx_gather, onnx_concat,
     onnx_slice, onnx_expand, onnx_reshape, onnx_flatten, onnx_squeeze, onnx_unsqueeze, onnx_transpose, onnx_identity,
     onnx_dropout, onnx_split, onnx_tile, onnx_pad, onnx_depth_to_space, onnx_space_to_depth;
 onnx_op onnx_conv, onnx_gemm, onnx_matmul, onnx_batch_norm, onnx_activation, onnx_pool, onnx_global_pool, onnx_reduce,
-    onnx_softmax;
+    onnx_softmax, onnx_resize;
 
 enum onnx_role onnx_refuse(struct onnx_import *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -167,6 +167,10 @@ enum onnx_role onnx_reduce_axes(struct onnx_import *m, const Onnx__NodeProto *no
  * 0. */
 enum onnx_role onnx_scale_along(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
                                 int axis, const struct onnx_value *factor, const struct onnx_value *term);
+
+/* The node's output: an axis of x times a constant matrix w, [places][size of the axis]. */
+enum onnx_role onnx_multiply_along(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
+                                   int axis, const struct onnx_value *w);
 
 /* A pool over all dimensions behind the channels, which are 3 or more in all: of any number as one row; `keeps`: those
  * dimensions, as 1. */

@@ -5,8 +5,8 @@
 
 /* Each a file cases_*.c. */
 extern const struct cases cases_add, cases_batch_gemm, cases_concat, cases_conv2d, cases_conv2d_gpu, cases_deformable,
-    cases_dense, cases_depthwise, cases_eltwise, cases_mma, cases_pool2d, cases_reduce, cases_rnn, cases_softmax,
-    cases_sparse, cases_strided_copy, cases_transform, cases_wgmma, cases_winograd, cases_i8;
+    cases_dense, cases_depthwise, cases_eltwise, cases_mma, cases_pool2d, cases_reduce, cases_resize2d, cases_rnn,
+    cases_softmax, cases_sparse, cases_strided_copy, cases_transform, cases_wgmma, cases_winograd, cases_i8;
 
 const struct cases *const cases_table[] = {
     &cases_conv2d,
@@ -29,6 +29,7 @@ const struct cases *const cases_table[] = {
     &cases_transform,
     &cases_eltwise,
     &cases_reduce,
+    &cases_resize2d,
     /* the next one here */
     NULL,
 };

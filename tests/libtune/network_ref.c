@@ -279,12 +279,44 @@ static void product(const struct ref *f, size_t i)
             }
 }
 
+/* Element k of images seen at a place between rows and columns: of the four around it. */
+static double between(const double *plane, const int64_t *x, double row, double column)
+{
+    double y = 0;
+
+    row = fmin(fmax(row, 0), (double)(x[2] - 1));
+    column = fmin(fmax(column, 0), (double)(x[3] - 1));
+    for (int64_t r = 0; r < x[2]; r++)
+        for (int64_t c = 0; c < x[3]; c++)
+            y += fmax(0, 1 - fabs(row - (double)r)) * fmax(0, 1 - fabs(column - (double)c)) * plane[r * x[3] + c];
+    return y;
+}
+
+static void resize(const struct ref *f, size_t i)
+{
+    const struct graph_node *n = &f->g->nodes[i];
+    const int64_t *x = f->g->nodes[n->in[0]].shape.dim, *y = n->shape.dim;
+    long long step[2], first[2] = {0, 0}, unit[2] = {1, 1};
+    const bool linear = strstr(n->words, "kind=linear") != NULL;
+
+    listed(n, "step=", step);
+    listed(n, "first=", first);
+    listed(n, "unit=", unit);
+    for (int64_t k = 0; k < size(n); k++) {
+        const double row = (double)(k / y[3] % y[2] * step[0] + first[0]) / (double)unit[0];
+        const double column = (double)(k % y[3] * step[1] + first[1]) / (double)unit[1];
+        const double *plane = f->of[n->in[0]] + k / (y[2] * y[3]) * x[2] * x[3];
+
+        f->of[i][k] = rounded(f->t, between(plane, x, linear ? row : floor(row), linear ? column : floor(column)));
+    }
+}
+
 void ref_network(const struct graph *g, enum dtype t, double *const *arguments, ref_weights *weights, void *arg)
 {
     static void (*const compute[N_GRAPH_OPS])(const struct ref *f, size_t i) = {
-        [GRAPH_CONV2D] = conv, [GRAPH_DEPTHWISE] = conv,    [GRAPH_POOL2D] = pool,     [GRAPH_DENSE] = dense,
-        [GRAPH_ADD] = add,     [GRAPH_CONCAT] = concat,     [GRAPH_SOFTMAX] = softmax, [GRAPH_RESHAPE] = reshape,
-        [GRAPH_COPY] = copy,   [GRAPH_BATCH_GEMM] = product};
+        [GRAPH_CONV2D] = conv, [GRAPH_DEPTHWISE] = conv,     [GRAPH_POOL2D] = pool,     [GRAPH_DENSE] = dense,
+        [GRAPH_ADD] = add,     [GRAPH_CONCAT] = concat,      [GRAPH_SOFTMAX] = softmax, [GRAPH_RESHAPE] = reshape,
+        [GRAPH_COPY] = copy,   [GRAPH_BATCH_GEMM] = product, [GRAPH_RESIZE] = resize};
     struct ref f = {.g = g, .t = t, .weights = weights, .arg = arg};
     size_t n = 0;
 

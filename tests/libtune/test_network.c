@@ -428,6 +428,12 @@ static void networks_of_several_inputs_and_outputs_give_what_they_mean(void **st
                                 "m = batch_gemm s + w\n"
                                 "q = softmax m\n"
                                 "output s d q\n";
+    static const char resized[] = "x = input c=16 h=5 w=4\n"
+                                  "c = conv2d x k=32 r=1 s=1 relu\n"
+                                  "u = resize2d c shape=1,32,10,8 step=1 unit=2\n"
+                                  "d = conv2d u k=16 r=3 s=3 pad=1\n"
+                                  "y = resize2d d shape=1,16,21,5 step=2,7 first=-1,3 unit=4,5 kind=linear\n"
+                                  "output y\n";
     static const char copied[] = "x = input shape=3,5\ny = reshape x shape=15\noutput x y\n";
 
     (void)state;
@@ -435,6 +441,8 @@ static void networks_of_several_inputs_and_outputs_give_what_they_mean(void **st
     check(several_text, DTYPE_F16, (const size_t[]){3}, 1, 1e-2);
     check(moved, DTYPE_F32, (const size_t[]){3}, 1, 2e-6);
     check(moved, DTYPE_F16, (const size_t[]){0}, 1, 1e-2);
+    check(resized, DTYPE_F32, (const size_t[]){0, 3}, 2, 2e-6);
+    check(resized, DTYPE_F16, (const size_t[]){3}, 1, 1e-2);
     check(copied, DTYPE_F32, (const size_t[]){0}, 1, 0);
 }
 

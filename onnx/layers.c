@@ -282,14 +282,41 @@ static enum onnx_role scale_channels(struct onnx_import *m, const Onnx__NodeProt
     return folds ? ONNX_FOLDED : ONNX_TUNED;
 }
 
+/* x with n axes from `axis` on as one, which becomes the second of three. */
+static struct onnx_value with_axes_joined(const struct onnx_value *x, int axis, int n)
+{
+    struct onnx_value out = *x;
+
+    out.shape = (struct graph_shape){3,
+                                     {graph_stretch(&x->shape, 0, axis), graph_stretch(&x->shape, axis, axis + n),
+                                      graph_stretch(&x->shape, axis + n, x->shape.rank)}};
+    return out;
+}
+
+/* A number for each place of n axes of x from `axis` on, or left out. */
+static bool is_along(const struct onnx_value *v, const struct onnx_value *x, int axis, int n)
+{
+    bool fits = !v || (v->kind == ONNX_CONSTANT && v->shape.rank == n && axis + n <= x->shape.rank);
+
+    for (int i = 0; v && i < n && fits; i++)
+        fits = v->shape.dim[i] == x->shape.dim[axis + i];
+    return fits;
+}
+
 enum onnx_role onnx_scale_along(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
                                 int axis, const struct onnx_value *factor, const struct onnx_value *term)
 {
-    const int64_t c = x->shape.dim[axis];
+    const struct onnx_value *one = factor ? factor : term;
+    const int n_axes = one ? one->shape.rank : 1;
+    struct onnx_value joined;
+    enum onnx_role role;
     double *numbers;
+    int64_t c;
 
-    if (!onnx_is_vector(factor, c) || !onnx_is_vector(term, c))
-        return onnx_refuse(m, "expected constants, a number for each place along one axis");
+    if (n_axes < 1 || !is_along(factor, x, axis, n_axes) || !is_along(term, x, axis, n_axes))
+        return onnx_refuse(m, "expected constants, a number for each place along axes that lie together");
+    joined = n_axes > 1 ? with_axes_joined(x, axis, n_axes) : *x;
+    c = joined.shape.dim[n_axes > 1 ? 1 : axis];
     numbers = onnx_memory_take(&m->file.memory, 2 * (size_t)c * sizeof *numbers);
     if (!numbers) {
         m->failed = ERR_LIMIT;
@@ -299,7 +326,9 @@ enum onnx_role onnx_scale_along(struct onnx_import *m, const Onnx__NodeProto *no
         numbers[k] = factor ? onnx_at(factor, k) : 1;
         numbers[c + k] = term ? onnx_at(term, k) : 0;
     }
-    return scale_channels(m, node, x, axis, numbers, numbers + c);
+    role = scale_channels(m, node, &joined, n_axes > 1 ? 1 : axis, numbers, numbers + c);
+    onnx_out(m, node, 0)->shape = x->shape;
+    return role;
 }
 
 enum onnx_role onnx_batch_norm(struct onnx_import *m, const Onnx__NodeProto *node)
@@ -355,13 +384,37 @@ static int axis_of_constant(const struct onnx_import *m, const Onnx__NodeProto *
     return first < 0 || x->shape.rank == 0 ? -1 : found < 0 ? usual : found;
 }
 
-static enum onnx_role with_constant(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
+/* Where a constant differs along several axes that lie together: x with these as one, the second. */
+static bool joins_axes(const struct onnx_import *m, const struct onnx_value *x, const struct onnx_value *constant,
+                       struct onnx_value *out)
+{
+    const int rank = constant->shape.rank, before = x->shape.rank - rank;
+    int first = 0, end = rank;
+    struct onnx_value within = *constant;
+
+    while (first < rank && constant->shape.dim[first] == 1)
+        first++;
+    while (end > first && constant->shape.dim[end - 1] == 1)
+        end--;
+    within.shape.rank = end - first;
+    memmove(within.shape.dim, within.shape.dim + first, (size_t)(end - first) * sizeof within.shape.dim[0]);
+    if (m->opset < 7 || before < 0 || end - first < 2 || !is_along(&within, x, before + first, end - first))
+        return false;
+    *out = with_axes_joined(x, before + first, end - first);
+    return true;
+}
+
+static enum onnx_role with_constant(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *of,
                                     const struct onnx_value *constant, bool constant_first)
 {
     const char op = strcmp(node->op_type, "Sum") == 0 ? 'A' : node->op_type[0];
     const int64_t n = onnx_shape_elems(&constant->shape);
-    const int axis = axis_of_constant(m, node, x, constant);
+    struct onnx_value joined;
+    const bool joins = joins_axes(m, of, constant, &joined);
+    const struct onnx_value *x = joins ? &joined : of;
+    const int axis = joins ? 1 : axis_of_constant(m, node, x, constant);
     const int64_t c = axis < 0 ? 0 : x->shape.dim[axis];
+    enum onnx_role role;
     double *factor;
 
     if (n == 1 && (axis < 0 || (op == 'D' && constant_first) || !folds_scale(m, x, axis)))
@@ -381,7 +434,9 @@ static enum onnx_role with_constant(struct onnx_import *m, const Onnx__NodeProto
         factor[k] = op == 'M' ? v : op == 'D' ? 1 / v : op == 'S' && constant_first ? -1 : 1;
         factor[c + k] = op == 'A' || (op == 'S' && constant_first) ? v : op == 'S' ? -v : 0;
     }
-    return scale_channels(m, node, x, axis, factor, factor + c);
+    role = scale_channels(m, node, x, axis, factor, factor + c);
+    onnx_out(m, node, 0)->shape = of->shape;
+    return role;
 }
 
 /* ---- additions ---- */

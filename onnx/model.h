@@ -163,7 +163,8 @@ enum onnx_role onnx_eltwise_values(struct onnx_import *m, const Onnx__NodeProto 
 enum onnx_role onnx_reduce_axes(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
                                 const char *kind, unsigned axes);
 
-/* The node's output: x times a constant vector along an axis, plus another; NULL: 1, 0. */
+/* The node's output: x times a constant, plus another, along as many axes of x as they have, from `axis` on; NULL: 1,
+ * 0. */
 enum onnx_role onnx_scale_along(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
                                 int axis, const struct onnx_value *factor, const struct onnx_value *term);
 

@@ -3,13 +3,17 @@
 # bench_network.sh - whole networks beside onnxruntime: the same random weights and input, every output compared, the time
 # of one call beside onnxruntime's, in turns in one process, and beside the sum of the layers' recorded times. Batch 1.
 #
-#   scripts/bench_network.sh [--trials N] [--time T] [--threads N[,N]] [--layout L[,L]] [--rounds N] [NETWORK:DTYPE ...]
+#   scripts/bench_network.sh [--trials N] [--time T] [--threads N[,N]] [--records N] [--layout L[,L]] [--rounds N]
+#                            [NETWORK:DTYPE | FILE.onnx ...]
 #
 #   NETWORK:DTYPE  resnet-18:f32 resnet-18:f16 resnet-18:i8 mobilenet-v1:f32 ... (those of ResNet-18 and MobileNet); `vgg-16`
 #                  and `resnet-50` too
+#   FILE.onnx      a model of one input, of floats, with its own weights; besides the steps that lose, by name. Those of
+#                  tests/onnx/networks.py are such: `networks.py DIR` writes them
 #   --trials N     configs measured of each workload (16); 0: none, the log that is there is taken
 #   --time T       longest tuning of each network (10m)
 #   --threads N    of the CPU device and of onnxruntime (1); a list: each is measured, with configs of its own
+#   --records N    the configs are those of N threads, whatever --threads says
 #   --layout L     layouts that may be chosen (nchw,nchw16c; i8 and u8 take the second)
 #   --rounds N     rounds of five calls of each side (21); 0: outputs are compared, nothing is timed
 #
@@ -21,17 +25,18 @@ set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 out=${OUT:-$root/out/networks}
 python=${TUNE_PEERS:-$HOME/.cache/tune-peers/venv}/bin/python
-trials=16 time=10m threads=1 layouts=nchw,nchw16c rounds=21 sets=""
+trials=16 time=10m threads=1 layouts=nchw,nchw16c rounds=21 sets="" records=""
 . "$root/scripts/common.sh"
 
 while [ $# -gt 0 ]; do
     case "$1" in
-    --trials | --time | --threads | --layout | --rounds)
+    --trials | --time | --threads | --records | --layout | --rounds)
         [ $# -gt 1 ] || { echo "bench_network.sh: $1 needs a value" >&2; exit 2; }
         case "$1" in
         --trials) trials=$2 ;;
         --time) time=$2 ;;
         --threads) threads=$2 ;;
+        --records) records=$2 ;;
         --layout) layouts=$2 ;;
         --rounds) rounds=$2 ;;
         esac
@@ -39,7 +44,8 @@ while [ $# -gt 0 ]; do
         ;;
     --help | -h) head_comment "$0" ;;
     *:f32 | *:f16 | *:i8 | *:u8) sets="$sets $1"; shift ;;
-    *) echo "bench_network.sh: '$1'; expected NETWORK:DTYPE with dtype f32, f16, i8 or u8; --help tells more" >&2; exit 2 ;;
+    *.onnx) sets="$sets $1:f32"; shift ;;
+    *) echo "bench_network.sh: '$1'; expected FILE.onnx, or NETWORK:DTYPE with dtype f32, f16, i8 or u8; --help tells more" >&2; exit 2 ;;
     esac
 done
 bin=$(cd "${TUNE_BIN_DIR:-$root/build/bin}" && pwd)
@@ -56,11 +62,22 @@ mkdir -p "$POCL_CACHE_DIR"
 table=$out/table devices=${POCL_DEVICES:-}
 : >"$table"
 
+# make_inputs NETWORK DTYPE OUT: weights, an input and onnxruntime's outputs.
+make_inputs() {
+    case "$1" in
+    *.onnx)
+        "$bin/tune" import "$1" -q -o "$3"
+        "$python" "$root/tests/bench/network/model_ort.py" "$1" "$3"
+        ;;
+    *) "$python" "$root/tests/bench/network/network_ort.py" "$root/kernels/networks/$1.graph" --dtype "$2" --out "$3" ;;
+    esac
+}
+
 # tune_set NETWORK DTYPE LOG: measures what the whole network needs.
 tune_set() {
     [ "$trials" -gt 0 ] || return 0
-    "$bin/tune" run --network "$1" --dtype "$2" --whole --layout "$layouts" --trials "$trials" --time "$time" \
-        --threads "$POCL_MAX_PTHREAD_COUNT" -q -o "$3" >"$3.txt" || { cat "$3.txt" >&2; return 1; }
+    POCL_MAX_PTHREAD_COUNT=${records:-$n} "$bin/tune" run --network "$1" --dtype "$2" --whole --layout "$layouts" --trials "$trials" \
+        --time "$time" --threads "${records:-$n}" -q -o "$3" >"$3.txt" || { cat "$3.txt" >&2; return 1; }
 }
 
 # build_set NETWORK DTYPE LOG NAME: the bundle, installed, and the example over it.
@@ -90,8 +107,12 @@ limit_of() {
 # time_set NETWORK DTYPE NAME: both sides in turns.
 time_set() {
     [ "$rounds" -gt 0 ] || return 0
+    # shellcheck disable=SC2086 # $any is a word or none
     "$python" "$root/tests/bench/network/network_calls.py" "$out/ort-${3%_*}" "$out/$3" "$(find "$out/$3-installed" -name "lib$3.so")" \
-        --network "$1" --dtype "$2" --threads "$POCL_MAX_PTHREAD_COUNT" --rounds "$rounds" --table "$table"
+        --network "$(basename "$1" .onnx)" --dtype "$2" --threads "$n" --rounds "$rounds" --table "$table" $any
+    case "$1" in
+    *.onnx) "$python" "$root/tests/bench/network/losing_steps.py" "$out/ort-${3%_*}" "$out/$3" --threads "$n" ;;
+    esac
 }
 
 # means WORDS CONDITION: the geometric mean of the table's ratios, of rows of awk's CONDITION.
@@ -102,16 +123,19 @@ means() {
 failed=0
 for set in $sets; do
     network=${set%:*} dtype=${set#*:}
-    name=$(echo "${network}_$dtype" | tr - _)
-    "$python" "$root/tests/bench/network/network_ort.py" "$root/kernels/networks/$network.graph" --dtype "$dtype" --out "$out/ort-$name"
+    short=$(basename "$network" .onnx)
+    name=$(echo "${short}_$dtype" | tr -c 'a-zA-Z0-9\n' _)
+    make_inputs "$network" "$dtype" "$out/ort-$name"
     for n in $(echo "$threads" | tr , ' '); do
         export POCL_MAX_PTHREAD_COUNT="$n"
         if [ "$n" = 1 ]; then export POCL_DEVICES="${devices:-basic}"; else export POCL_DEVICES="${devices:-pthread}"; fi # docs/deploying.md
-        log=$out/$network-$dtype-$n.jsonl
-        echo "== $network $dtype, $n thread$([ "$n" = 1 ] || echo s)"
+        log=$out/$short-$dtype-${records:-$n}.jsonl
+        any=""
+        [ "${records:-$n}" = "$n" ] || any=--any # another number of threads is another device
+        echo "== $short $dtype, $n thread$([ "$n" = 1 ] || echo s)"
         tune_set "$network" "$dtype" "$log"
         build_set "$network" "$dtype" "$log" "${name}_$n"
-        "$out/${name}_$n-example/deploy_network" --limit "$(limit_of "$dtype")" "$out/ort-$name" || failed=1
+        "$out/${name}_$n-example/deploy_network" $any --limit "$(limit_of "$dtype")" "$out/ort-$name" || failed=1
         time_set "$network" "$dtype" "${name}_$n"
     done
 done

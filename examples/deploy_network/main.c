@@ -21,7 +21,6 @@
 #include <time.h>
 
 #define MAX_PATH 4096
-#define MAX_LINE 512
 #define MAX_RUNS 1000
 #define MAX_PLATFORMS 16
 #define MAX_DEVICES 64
@@ -115,48 +114,6 @@ static int open_device(struct app *a)
         fprintf(stderr, "--any runs it all the same\n");
     }
     return status == CAPS(OK);
-}
-
-/* ---- weights ---- */
-
-/* Gives the weights of one line of weights.txt. */
-static int give_line(struct app *a, const char *line, const struct bytes *all)
-{
-    char layer[128], tensor[64];
-    unsigned long long offset, n;
-    if (sscanf(line, "%127s %63s %llu %llu", layer, tensor, &offset, &n) != 4 || offset > all->n ||
-        n > all->n - offset) {
-        fprintf(stderr, "weights.txt: expected layer, tensor, offset, bytes, not '%.60s'\n", line);
-        return 0;
-    }
-    if (BUNDLE(set_weights)(a->queue, layer, tensor, all->data + offset, (size_t)n) != CAPS(OK)) {
-        fprintf(stderr, "%s\n", BUNDLE(words)());
-        return 0;
-    }
-    return 1;
-}
-
-static int give_weights(struct app *a)
-{
-    struct bytes all = {NULL, 0};
-    char path[MAX_PATH], line[MAX_LINE];
-    FILE *index;
-    int ok = 1;
-    (void)read_file(a, "weights.bin", &all); /* empty where the network has none: then there are no lines */
-    snprintf(path, sizeof path, "%s/weights.txt", a->folder);
-    index = fopen(path, "r");
-    if (index == NULL) {
-        fprintf(stderr, "cannot read weights.txt in %s\n", a->folder);
-        ok = 0;
-    }
-    while (ok && fgets(line, sizeof line, index) != NULL) {
-        ok = give_line(a, line, &all);
-    }
-    if (index != NULL) {
-        fclose(index);
-    }
-    free(all.data);
-    return ok;
 }
 
 /* ---- outputs ---- */
@@ -339,7 +296,10 @@ static cl_mem make_argument(const struct app *a, size_t i)
 static int run(struct app *a)
 {
     cl_mem list[CAPS(N_ARGUMENTS)] = {NULL};
-    int ok = give_weights(a);
+    int ok = BUNDLE(load_weights)(a->queue, a->folder) == CAPS(OK);
+    if (!ok) {
+        fprintf(stderr, "%s\n", BUNDLE(words)());
+    }
     for (size_t i = 0; ok && i < CAPS(N_ARGUMENTS); i++) {
         list[i] = make_argument(a, i);
         ok = list[i] != NULL;

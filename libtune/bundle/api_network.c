@@ -35,6 +35,49 @@ int NAME_set_weights(cl_command_queue queue, const char *layer, const char *name
                              : status;
 }
 
+/* A tensor of `bin` by its line of weights.txt. */
+static int bundle_load_line(cl_command_queue queue, const char *line, FILE *bin)
+{
+    char layer[128], name[64];
+    unsigned long n;
+    long at;
+    void *data;
+    int status;
+    if (sscanf(line, "%127s %63s %ld %lu", layer, name, &at, &n) != 4 || at < 0 || !n)
+        return exec_fail(&bundle.words, EXEC_BAD_ARGUMENT,
+                         "weights.txt: expected layer, name, offset, bytes, not '%.60s'", line);
+    data = malloc(n);
+    if (!data)
+        return exec_fail(&bundle.words, EXEC_NO_MEMORY, "out of memory");
+    status = bin && fseek(bin, at, SEEK_SET) == 0 && fread(data, 1, n, bin) == n
+                 ? NAME_set_weights(queue, layer, name, data, n)
+                 : (int)exec_fail(&bundle.words, EXEC_BAD_ARGUMENT, "weights.bin: no %lu bytes at %ld", n, at);
+    free(data);
+    return status;
+}
+
+static FILE *bundle_open_file(const char *folder, const char *name, const char *mode)
+{
+    char path[4096];
+    const int n = snprintf(path, sizeof path, "%s/%s", folder, name);
+    return n >= 0 && (size_t)n < sizeof path ? fopen(path, mode) : NULL;
+}
+
+int NAME_load_weights(cl_command_queue queue, const char *folder)
+{
+    FILE *list = bundle_open_file(folder, "weights.txt", "r"), *bin = bundle_open_file(folder, "weights.bin", "rb");
+    char line[512];
+    int status =
+        list ? EXEC_OK : (int)exec_fail(&bundle.words, EXEC_BAD_ARGUMENT, "cannot read weights.txt in %.200s", folder);
+    while (status == EXEC_OK && fgets(line, sizeof line, list))
+        status = bundle_load_line(queue, line, bin);
+    if (list)
+        (void)fclose(list);
+    if (bin)
+        (void)fclose(bin);
+    return status;
+}
+
 int NAME_run_list(cl_command_queue queue, const cl_mem *arguments)
 {
     const int status = bundle_net_open(queue);

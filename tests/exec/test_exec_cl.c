@@ -659,9 +659,8 @@ static void a_device_is_the_same_when_all_of_it_is(void **state)
     const int is_basic = is_pocl && strncmp(texts[3], "basic-", 6) == 0; /* goes by the name of one thread's device */
     const long long n = !is_pocl ? 0 : is_basic ? 1 : threads && atoi(threads) > 0 ? atoi(threads) : (long long)units;
     if (is_basic) {
-        char rest[160];
-        (void)snprintf(rest, sizeof rest, "%s", texts[3] + 6);
-        (void)snprintf(texts[3], sizeof texts[3], "pthread-%s", rest);
+        memmove(texts[3] + 8, texts[3] + 6, strlen(texts[3] + 6) + 1);
+        memcpy(texts[3], "pthread-", 8);
     }
     const struct exec_device same = {"ab",       texts[0], texts[1], texts[2], texts[3], texts[4],
                                      extensions, "",       units,    n,        0};

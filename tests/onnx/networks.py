@@ -195,7 +195,98 @@ def resnet_50(n):
     return n.model(n.node("Softmax", n.linear(x, 1000), axis=1))
 
 
-NETWORKS = {f.__name__: f for f in (mobilenet_v2, mobilenet_v3, efficientnet_b0, resnet_50)}
+def bottlenecks(n, x, c, times, adds):
+    """C2f of YOLOv8: half of the channels through some blocks, every block's output kept."""
+    half = c // 2
+    parts = n.node("Split", n.unit(x, c, act=n.swish), n.constant(np.array([half, half])), n_out=2, axis=1)
+    for _ in range(n.times(times)):
+        y = n.unit(n.unit(parts[-1], half, 3, act=n.swish), half, 3, act=n.swish)
+        parts.append(n.node("Add", parts[-1], y) if adds else y)
+    return n.unit(n.node("Concat", *parts, axis=1), c, act=n.swish)
+
+
+def boxes(n, levels, strides, n_classes, bins=16):
+    """The head: of each place of each level bins for the four sides of a box, and classes; [batch, 4 + n_classes, places]."""
+    flat, rows, across = [], [], []
+    for x, stride in zip(levels, strides):
+        n.scope, (h, w) = f"/head/{stride}", n.values[x].shape[2:]
+        sides = n.conv(n.unit(n.unit(x, n.wide(64), 3, act=n.swish), n.wide(64), 3, act=n.swish), 4 * bins)
+        classes = n.conv(n.unit(n.unit(x, n.wide(80), 3, act=n.swish), n.wide(80), 3, act=n.swish), n_classes)
+        flat.append(n.view(n.node("Concat", sides, classes, axis=1), 4 * bins + n_classes, -1))
+        y, x = np.meshgrid(np.arange(h) + 0.5, np.arange(w) + 0.5, indexing="ij")
+        rows.append(np.stack([x.ravel(), y.ravel()]))
+        across.append(np.full(h * w, stride))
+    n.scope = "/head"
+    places, across = np.concatenate(rows, 1).astype(np.float32)[None], np.concatenate(across).astype(np.float32)[None]
+    sides, classes = n.node("Split", n.node("Concat", *flat, axis=2), n.constant(np.array([4 * bins, n_classes])), n_out=2, axis=1)
+    sides = n.node("Softmax", n.node("Transpose", n.view(sides, 4, bins, -1), perm=[0, 2, 1, 3]), axis=1)
+    means = n.constant(np.arange(bins, dtype=np.float32).reshape(1, bins, 1, 1), "dfl.weight")
+    sides = n.view(n.node("Conv", sides, means, kernel_shape=[1, 1]), 4, -1)
+    low, high = (n.node("Slice", sides, *(n.constant(np.array([v])) for v in (a, a + 2, 1))) for a in (0, 2))
+    low, high = n.node("Sub", n.constant(places), low), n.node("Add", n.constant(places), high)
+    middle = n.node("Div", n.node("Add", low, high), n.constant(np.float32(2)))
+    box = n.node("Mul", n.node("Concat", middle, n.node("Sub", high, low), axis=1), n.constant(across))
+    return n.node("Concat", box, n.sigmoid(classes), axis=1)
+
+
+def yolo(n):
+    """YOLOv8's smallest: a backbone, a pyramid up and down, three levels of boxes."""
+    def twice(x):
+        return n.node("Resize", x, "", n.constant(np.array([1, 1, 2, 2], np.float32)), mode="nearest",
+                      coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+
+    def joined(x, y, c):
+        return bottlenecks(n, n.node("Concat", x, y, axis=1), c, 1, False)
+
+    c = [n.wide(v) for v in (16, 32, 64, 128, 256)]
+    x, levels = n.unit(X, c[0], 3, 2, act=n.swish), []
+    for i, times in enumerate((1, 2, 2, 1)):
+        n.scope = f"/model/{i}"
+        x = bottlenecks(n, n.unit(x, c[i + 1], 3, 2, act=n.swish), c[i + 1], times, True)
+        levels.append(x)
+    pooled = [n.unit(x, c[4] // 2, act=n.swish)]
+    for _ in range(3):
+        pooled.append(n.node("MaxPool", pooled[-1], kernel_shape=[5, 5], strides=[1, 1], pads=[2] * 4, dilations=[1, 1], ceil_mode=0))
+    p5 = n.unit(n.node("Concat", *pooled, axis=1), c[4], act=n.swish)
+    n.scope = "/model/up"
+    p4 = joined(twice(p5), levels[2], c[3])
+    p3 = joined(twice(p4), levels[1], c[2])
+    n.scope = "/model/down"
+    q4 = joined(n.unit(p3, c[2], 3, 2, act=n.swish), p4, c[3])
+    q5 = joined(n.unit(q4, c[3], 3, 2, act=n.swish), p5, c[4])
+    return n.model(boxes(n, (p3, q4, q5), (8, 16, 32), 80))
+
+
+def unet(n):
+    """Down by pools, up by transposed convolutions, the last time by a linear resize; a mask and what it was made of."""
+    def double(x, k):
+        return n.unit(n.unit(x, k, 3, act=n.relu), k, 3, act=n.relu)
+
+    widths, x, kept = [n.wide(c) for c in n.few((64, 128, 256, 512, 1024))], X, []
+    for i, k in enumerate(widths):
+        n.scope = f"/down/{i}"
+        x = double(x, k)
+        if i + 1 < len(widths):
+            kept.append(x)
+            x = n.node("MaxPool", x, kernel_shape=[2, 2], strides=[2, 2])
+    for i, k in reversed(list(enumerate(widths[:-1]))):
+        n.scope, c = f"/up/{i}", n.channels(x)
+        if i:
+            w = n.normal(c, k, 2, 2) / np.float32(np.sqrt(c))
+            x = n.node("ConvTranspose", x, n.constant(w, "up.weight"), n.constant(0.1 * n.normal(k), "up.bias"), kernel_shape=[2, 2],
+                       strides=[2, 2], pads=[0] * 4, dilations=[1, 1], group=1)
+        else:
+            sizes = [n.node("Unsqueeze", n.size(kept[i], axis), n.constant(np.array([0]))) for axis in (2, 3)]
+            ends = n.node("Slice", n.node("Shape", x), *(n.constant(np.array([v])) for v in (0, 2, 0)))
+            x = n.node("Resize", x, "", "", n.node("Concat", ends, *sizes, axis=0), mode="linear",
+                       coordinate_transformation_mode="half_pixel")
+        x = double(n.node("Concat", kept[i], x, axis=1), k)
+    n.scope = "/out"
+    logits = n.conv(x, 2)
+    return n.model(n.sigmoid(logits), logits)
+
+
+NETWORKS = {f.__name__: f for f in (mobilenet_v2, mobilenet_v3, efficientnet_b0, resnet_50, yolo)}
 
 
 def store(folder, model, x, dtype):
@@ -216,7 +307,7 @@ def main():
     p.add_argument("--size", type=int, default=224)
     p.add_argument("--width", type=float, default=1)
     p.add_argument("--batch", default="1")
-    a = p.parse_args()
+    a = p.parse_intermixed_args()
     a.out.mkdir(parents=True, exist_ok=True)
     for seed, (name, make) in enumerate(NETWORKS.items()):
         if a.names and name not in a.names:

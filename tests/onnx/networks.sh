@@ -55,14 +55,14 @@ holds_measured() {
 }
 
 if [ "$how" = short ]; then
-    make_models --short --size 48
+    make_models --short --size 64
     while read -r name type batch layout; do
         holds "$name" "$type" "$batch" "$layout" "$dir/log.best.jsonl"
     done <<END
-mobilenet_v2 f32 1 nchw16c
 mobilenet_v3 f16 4 nchw
 efficientnet_b0 f32 4 nchw16c
 resnet_50 f16 1 nchw16c
+yolo f32 1 nchw16c
 END
     exit 0
 fi

@@ -267,6 +267,20 @@ static void batch_norm_and_scales_are_folded_into_weights(void **state)
     check_weights(lines, (const float[]){1, 2, 3, 4, 10, 20}, 6, "a w 0 16\na bias 16 8\n");
 }
 
+/* A constant that differs along axes which lie together: they are one axis of channels. */
+static void constants_of_several_axes_are_scales_of_these_as_one(void **state)
+{
+    (void)state;
+    check_graph("opset 13\ninput x 2 3 4 5\nconst c 3 4 1 = 0.5 ...\nnode Mul x c -> y\noutput y\n",
+                "x = input n=2 c=3 h=4 w=5\nx_1 = reshape x shape=2,12,5,1\ny = depthwise_conv2d x_1 r=1 s=1\n"
+                "y_3 = reshape y shape=2,3,4,5\n");
+    check_weights("opset 13\ninput x 1 2 3\nconst c 1 2 3 = 1 2 3 4 5 6\nnode Sub c x -> y\noutput y\n",
+                  (const float[]){-1, -1, -1, -1, -1, -1, 1, 2, 3, 4, 5, 6}, 12, "y w 0 24\ny bias 24 24\n");
+    check_weights("opset 17\ninput x 3 2 2\nconst s 2 2 = 1 2 3 4\nconst b 2 2 = 5 6 7 8\n"
+                  "node LayerNormalization x s b -> y axis=1\noutput y\n",
+                  (const float[]){1, 2, 3, 4, 5, 6, 7, 8}, 8, "y_12 w 0 16\ny_12 bias 16 16\n");
+}
+
 /* y = alpha x B + beta c: rows of weights are the columns of B, unless it is transposed already. */
 static void matrix_products_have_rows_of_weights(void **state)
 {
@@ -585,6 +599,7 @@ int main(void)
         cmocka_unit_test(channels_are_joined_two_at_a_time),
         cmocka_unit_test(arithmetic_on_shapes_is_computed),
         cmocka_unit_test(batch_norm_and_scales_are_folded_into_weights),
+        cmocka_unit_test(constants_of_several_axes_are_scales_of_these_as_one),
         cmocka_unit_test(matrix_products_have_rows_of_weights),
         cmocka_unit_test(weights_are_read_in_every_type),
         cmocka_unit_test(open_dimensions_are_given_from_outside),

@@ -48,7 +48,7 @@ static void nodes_that_cannot_be_computed_are_named(void **state)
         {"node ReduceSum x x -> y\noutput y\n", "ReduceSum", "axes that are not constant"},
         {"node Less x x -> y\noutput y\nnode Where y x -> z\noutput z\n", "Where", "2 inputs"},
         {"node Softmax x -> y axis=4\noutput y\n", "Softmax", "one of its axes"},
-        {"const c 8 6 = 1\nnode Add x c -> y\noutput y\n", "Add", "neither one number nor one for each channel"},
+        {"const c 4 1 6 = 1\nnode Add x c -> y\noutput y\n", "Add", "neither one number nor one for each channel"},
         {"node Transpose x -> y perm=[0,2,2,1]\noutput y\n", "Transpose", "a perm that is none"},
         {"ints s 4 = 0 0 0 0\nints e 4 = 1 4 8 0\nnode Slice x s e -> y\noutput y\n", "Slice", "of no elements"},
         {"ints s 1 = 0\nints e 1 = 1\nints a 1 = 4\nnode Slice x s e a -> y\noutput y\n", "Slice",

@@ -9,6 +9,7 @@ import argparse
 import ctypes
 import json
 import os
+import re
 import time
 
 import numpy as np
@@ -58,19 +59,17 @@ class OpenCL:
 
 
 class Bundle:
-    """A bundle as a shared library, with the weights and the input that network_ort.py left in a folder."""
+    """A bundle as a shared library, with the weights and the input of a folder."""
 
-    def __init__(self, library, name, device, folder):
+    def __init__(self, library, name, device, folder, takes_any):
         self.lib, self.name, self.cl = ctypes.CDLL(library), name, OpenCL(device)
         getattr(self.lib, name + "_words").restype = ctypes.c_char_p
-        self.call("init", self.cl.context, self.cl.device)
-        weights = read(folder, "weights.bin")
-        for line in read(folder, "weights.txt").decode().splitlines():
-            layer, tensor, offset, n = line.split()
-            self.call("set_weights", self.cl.queue, layer.encode(), tensor.encode(),
-                      weights[int(offset):int(offset) + int(n)], ctypes.c_size_t(int(n)))
+        self.call("init_any" if takes_any else "init", self.cl.context, self.cl.device)
+        self.call("load_weights", self.cl.queue, folder.encode())
         image = read(folder, "x.bin")
-        self.x, self.y = self.cl.buffer(len(image), image), self.cl.buffer(len(read(folder, "y.bin")))
+        outputs = sorted((n for n in os.listdir(folder) if re.fullmatch(r"y\d*\.bin", n)), key=lambda n: int("0" + n[1:-4]))
+        self.x = self.cl.buffer(len(image), image)
+        self.y = [self.cl.buffer(os.path.getsize(os.path.join(folder, n))) for n in outputs]
 
     def call(self, what, *arguments):
         if getattr(self.lib, f"{self.name}_{what}")(*arguments):
@@ -78,7 +77,7 @@ class Bundle:
             raise SystemExit(f"network_calls.py: {self.name}_{what}: {words}")
 
     def run(self):
-        self.call("run", self.cl.queue, self.x, self.y)
+        self.call("run", self.cl.queue, self.x, *self.y)
         self.cl.lib.clFinish(self.cl.queue)
 
 
@@ -125,12 +124,13 @@ def rounds(ours, theirs, n, calls):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    p.add_argument("folder", help="what network_ort.py wrote")
+    p.add_argument("folder", help="what network_ort.py wrote, or model_ort.py and tune import")
     p.add_argument("bundle", help="folder of the bundle")
     p.add_argument("library", help="the bundle as a shared library")
     p.add_argument("--network", required=True)
     p.add_argument("--dtype", required=True)
     p.add_argument("--threads", type=int, default=1)
+    p.add_argument("--any", action="store_true", help="the bundle's records may be of another device")
     p.add_argument("--rounds", type=int, default=21)
     p.add_argument("--calls", type=int, default=5)
     p.add_argument("--table")
@@ -138,7 +138,7 @@ def main():
     manifest = json.loads(read(a.bundle, "manifest.json"))
     device = manifest["layers"][0]["device"]
     winograd = any("winograd" in layer["template"] for layer in manifest["layers"])
-    bundle = Bundle(a.library, manifest["name"], device["name"], a.folder)
+    bundle = Bundle(a.library, manifest["name"], device["name"], a.folder, a.any)
     ms = rounds(bundle.run, peer(a.folder, a.threads), a.rounds, a.calls)
     ours, theirs = np.median(ms, axis=0)
     ratios = np.sort(ms[:, 1] / ms[:, 0])

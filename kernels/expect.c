@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define N_CACHED 32
-#define MAX_SHEET 3
+#define MAX_SHEET 4
 #define MAX_AHEAD 16
 #define MOST_TOGETHER 6 /* of large layers each takes some 100 MB */
 #define WATCH_NS ((int64_t)100 * 1000 * 1000)
@@ -144,9 +144,10 @@ static enum err output_alloc(struct expected_output *o, bool has_exact)
     const size_t n = o->n_samples, n_project = (size_t)(o->outer * o->inner);
 
     o->lanes = o->lanes ? o->lanes : 1;
+    o->n_random = o->n_random ? o->n_random : n;
     o->indices = calloc(n, sizeof *o->indices);
-    o->random = calloc(n, sizeof *o->random);
-    o->scale = calloc(n, sizeof *o->scale);
+    o->random = calloc(o->n_random, sizeof *o->random);
+    o->scale = calloc(o->n_random, sizeof *o->scale);
     o->exact = calloc(n, sizeof *o->exact);
     o->project = has_exact && o->outer ? calloc(n_project, sizeof *o->project) : NULL;
     return o->indices && o->random && o->scale && o->exact && (!has_exact || !o->outer || o->project) ? ERR_OK
@@ -238,18 +239,27 @@ struct program_fold expected_fold(const struct expected *e, int64_t inner, int64
         .inner = inner, .cols = cols, .of = of > (double)cols ? cols : (int64_t)of, .seed = rng_at(e->seed, 0) >> 16};
 }
 
+bool expected_in_full(const struct expected *e)
+{
+    return e->mode != EXPECT_PROGRAM && e->mode != EXPECT_TURNED;
+}
+
 void expected_folded(struct expected_output *o, const struct program_fold *fold, int64_t rows)
 {
     o->fold = *fold;
-    o->n_samples = (size_t)(rows * fold->of * fold->inner);
+    o->n_random = (size_t)(rows * fold->of * fold->inner);
 }
 
-void expected_fold_indices(struct expected_output *o)
+void expected_all(struct expected_output *o, int64_t n)
+{
+    expected_folded(o, &(struct program_fold){.inner = n, .cols = 1, .of = 1}, 1);
+}
+
+uint64_t expected_random_at(const struct expected_output *o, size_t i)
 {
     const uint64_t n = (uint64_t)(o->fold.of * o->fold.inner), n_row = (uint64_t)(o->fold.cols * o->fold.inner);
 
-    for (size_t i = 0; i < o->n_samples; i++)
-        o->indices[i] = i / n * n_row + i % n;
+    return n ? i / n * n_row + i % n : o->indices[i];
 }
 
 uint64_t expected_pick(const struct expected *e, uint64_t i)
@@ -272,19 +282,28 @@ static void forget(struct entry *slot)
     memset(slot, 0, sizeof *slot);
 }
 
-static enum err output_to_blobs(struct blobs *blobs, const struct expected_output *o, struct kept_output *kept)
+static bool all_are_one(const double *scale, size_t n)
 {
-    const size_t n = o->n_samples * sizeof(double);
+    for (size_t i = 0; i < n; i++)
+        if (scale[i] != 1)
+            return false;
+    return true;
+}
+
+static enum err output_to_blobs(struct blobs *blobs, const struct expected_output *o, bool has_exact,
+                                struct kept_output *kept)
+{
+    const size_t n = o->n_samples * sizeof(double), n_random = o->n_random * sizeof(double);
     enum err failed = ERR_OK;
 
-    if (!o->fold.of) /* a folded output has neither */
+    if (has_exact || !o->fold.of)
         failed = blobs_put(blobs, o->indices, o->n_samples * sizeof *o->indices, &kept->indices);
-    if (!failed && !o->fold.of)
+    if (!failed && has_exact)
         failed = blobs_put(blobs, o->exact, n, &kept->exact);
     if (!failed)
-        failed = blobs_put(blobs, o->random, n, &kept->random);
-    if (!failed)
-        failed = blobs_put(blobs, o->scale, n, &kept->scale);
+        failed = blobs_put(blobs, o->random, n_random, &kept->random);
+    if (!failed && !all_are_one(o->scale, o->n_random))
+        failed = blobs_put(blobs, o->scale, n_random, &kept->scale);
     if (!failed && o->project)
         failed = blobs_put(blobs, o->project, (size_t)(o->outer * o->inner) * sizeof(double), &kept->project);
     return failed;
@@ -306,7 +325,7 @@ static enum err fill_entry(const struct workload *w, const char *text, const str
     expected_begin_for(w, what->data, what->mode, what->seed, &e);
     failed = w->op->reference(w, what->data, &e);
     for (size_t i = 0; !failed && i < e.n_outputs; i++)
-        failed = output_to_blobs(&out->blobs, &e.outputs[i], &out->outputs[i]);
+        failed = output_to_blobs(&out->blobs, &e.outputs[i], e.has_exact, &out->outputs[i]);
     expected_fini(&e);
     out->head = e;
     out->what = *what;
@@ -508,18 +527,31 @@ static enum err add_fills(struct program *p, struct program_pass *pass, const st
 }
 
 static enum err add_sample(struct program *p, struct program_pass *pass, const struct expected_output *o,
-                           const struct kept_output *kept, const struct sha256 *values, double tolerance)
+                           const struct kept_output *kept)
+{
+    struct program_check *c = program_pass_check_add(pass, CHECK_SAMPLE, program_find_buffer(p, o->tensor));
+
+    if (!c)
+        return ERR_NOMEM;
+    c->n = (int64_t)o->n_samples;
+    c->indices = kept->indices;
+    c->values = kept->exact;
+    return ERR_OK;
+}
+
+static enum err add_random_check(struct program *p, struct program_pass *pass, const struct expected_output *o,
+                                 const struct kept_output *kept, double tolerance)
 {
     struct program_check *c = program_pass_check_add(pass, CHECK_SAMPLE, program_find_buffer(p, o->tensor));
 
     if (!c)
         return ERR_NOMEM;
     c->tolerance = tolerance;
-    c->n = (int64_t)o->n_samples;
+    c->n = (int64_t)o->n_random;
     c->fold = o->fold;
     if (!o->fold.of)
         c->indices = kept->indices;
-    c->values = *values;
+    c->values = kept->random;
     if (tolerance > 0)
         c->scale = kept->scale;
     return ERR_OK;
@@ -541,15 +573,20 @@ static enum err add_project(struct program *p, struct program_pass *pass, const 
     return ERR_OK;
 }
 
+static const char *exact_name(enum expect_mode mode)
+{
+    return mode == EXPECT_TURNED ? "turned" : mode == EXPECT_ENDS ? "ends" : "exact";
+}
+
 static enum err add_exact(const struct entry *from, struct program *p)
 {
-    struct program_pass *pass = program_add_pass(p, from->what.mode == EXPECT_NEGATED ? "negated" : "exact");
+    struct program_pass *pass = program_add_pass(p, exact_name(from->what.mode));
     enum err e = pass ? add_fills(p, pass, &from->head, true) : ERR_NOMEM;
 
     for (size_t i = 0; !e && i < from->head.n_outputs; i++) {
         const struct expected_output *o = &from->head.outputs[i];
 
-        e = add_sample(p, pass, o, &from->outputs[i], &from->outputs[i].exact, 0);
+        e = add_sample(p, pass, o, &from->outputs[i]);
         if (!e && from->outputs[i].project.hex[0])
             e = add_project(p, pass, o, &from->outputs[i]);
     }
@@ -558,12 +595,12 @@ static enum err add_exact(const struct entry *from, struct program *p)
 
 static enum err add_random(const struct entry *from, double tolerance, struct program *p)
 {
-    static const char *const names[] = {"random", "wide", "folded", NULL, "wide"}; /* by mode */
+    static const char *const names[] = {"random", "wide", "folded", NULL, "ends", "wide"}; /* by mode */
     struct program_pass *pass = program_add_pass(p, names[from->what.mode]);
     enum err e = pass ? add_fills(p, pass, &from->head, false) : ERR_NOMEM;
 
     for (size_t i = 0; !e && i < from->head.n_outputs; i++)
-        e = add_sample(p, pass, &from->head.outputs[i], &from->outputs[i], &from->outputs[i].random, tolerance);
+        e = add_random_check(p, pass, &from->head.outputs[i], &from->outputs[i], tolerance);
     return e;
 }
 
@@ -582,9 +619,9 @@ static enum err add_passes(const struct workload *w, const struct numerics *nume
         e = find_entry(w, buf_text(&text), what, &from);
         if (!e)
             e = blobs_merge(blobs, &from->blobs);
-        if (!e && from->head.has_exact)
+        if (!e && from->head.has_exact && !expect_is_random(w, what->mode))
             e = add_exact(from, p);
-        if (!e && from->head.n_outputs && what->mode != EXPECT_NEGATED)
+        if (!e && from->head.n_outputs && !expect_is_exact(w, what->mode))
             e = add_random(from, numerics->tolerance, p);
         pthread_mutex_unlock(&lock);
     }
@@ -609,8 +646,11 @@ static size_t sheet_whats(const struct workload *w, const struct numerics *numer
     if (numerics->data == EXACT_NONE)
         out[n++] = (struct expect_what){numerics->data, EXPECT_FOLDED, seed};
     out[n++] = (struct expect_what){numerics->data, mode, seed};
-    if (numerics->data != EXACT_NONE && expect_has_relu(w))
-        out[n++] = (struct expect_what){numerics->data, EXPECT_NEGATED, seed};
+    if (numerics->data != EXACT_NONE && expect_turns(w))
+        out[n++] = (struct expect_what){numerics->data, EXPECT_TURNED, seed};
+    if (numerics->data != EXACT_NONE && expect_has_ends(w))
+        out[n++] = (struct expect_what){numerics->data, EXPECT_ENDS, seed};
+    assert(n <= MAX_SHEET);
     return n;
 }
 

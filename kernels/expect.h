@@ -38,21 +38,25 @@ enum {
 /* On which data. PROGRAM: the seeds above, part of every program, normal and timed. WIDE: seeds of a run's own; the
  * random pass has magnitudes far apart, ties, zeros, and integers at their bounds. FOLDED: the random pass alone, for
  * arithmetic that is exact on no data: inputs whose columns repeat a few, so that every element of an output is
- * compared. NEGATED: the exact pass of WIDE with the other sign, so that each output behind a ReLU is above 0 in one of
- * both; it has no other. IN_F32: WIDE for f16 with sums in f32, which a sum in f16 is far from. */
-enum expect_mode { EXPECT_PROGRAM, EXPECT_WIDE, EXPECT_FOLDED, EXPECT_NEGATED, EXPECT_IN_F32 };
+ * compared. TURNED: the exact pass of WIDE with the other sign, so that each output behind a ReLU is above 0 in one of
+ * both, floats smaller by a power of two, zero points at their ends; it has no random one. ENDS: zero points at the
+ * other ends, scales and addends far from the usual; the exact pass alone, of softmax the random one. IN_F32: WIDE for
+ * f16 with sums in f32, which a sum in f16 is far from. */
+enum expect_mode { EXPECT_PROGRAM, EXPECT_WIDE, EXPECT_FOLDED, EXPECT_TURNED, EXPECT_ENDS, EXPECT_IN_F32 };
 
 /* What is expected of one output tensor. */
 struct expected_output {
-    const char *tensor;     /* "y" */
-    size_t n_samples;       /* <= EXPECT_MAX_SAMPLES but where it is folded, chosen by the reference */
-    uint64_t *indices;      /* [n_samples] into the tensor as stored */
-    double *exact, *random; /* [n_samples] */
-    double *scale;          /* [n_samples]: sum |x||w| of the random pass (1 = absolute tolerance) */
+    const char *tensor; /* "y" */
+    size_t n_samples;   /* chosen by the reference */
+    uint64_t *indices;  /* [n_samples] into the tensor as stored */
+    double *exact;      /* [n_samples] */
+    size_t n_random;    /* 0: the same samples; where it is folded all elements of the columns that differ */
+    double *random;     /* [n_random] */
+    double *scale;      /* [n_random]: sum |x||w| of the random pass (1 = absolute tolerance) */
     /* The tensor seen as [outer][axis][inner][lanes], projected over axis and lanes; outer = 0: no projection. */
     int64_t outer, axis, inner, lanes;
     double *project;          /* [outer * inner] of the exact pass */
-    struct program_fold fold; /* samples are all elements of the columns that differ; of = 0: not folded */
+    struct program_fold fold; /* of the random pass; of = 0: not folded */
 };
 
 /* What a reference computes. Begins with the operator's tensors and has_exact = (data != EXACT_NONE); the reference may
@@ -64,7 +68,7 @@ struct expected {
     enum expect_mode mode; /* FOLDED: a reference that cannot gives no outputs */
     uint64_t seed;         /* of which samples, and of the fills; PROGRAM: 0 */
     bool no_sums;          /* of the exact pass: outputs are compared one by one, no projection is kept */
-    bool all;              /* of the random pass as many samples as there are outputs, where that is cheap */
+    bool all;              /* of the random pass all outputs, where that is cheap */
     struct expected_output outputs[EXPECT_MAX_OUTPUTS];
     size_t n_outputs;
 };
@@ -108,10 +112,17 @@ double exact_bound(double terms, double axis);
  * are at most 1e9 and `elems` of each, of all outputs, at most 2^18, but two at the least. */
 struct program_fold expected_fold(const struct expected *e, int64_t inner, int64_t cols, double flops, double elems);
 
-/* The elements of y[rows][cols][inner] that such samples are, into o->n_samples and, after expected_alloc, o->indices.
- */
+/* Are all outputs of the random pass to be compared, where that is cheap or they can be folded? */
+bool expected_in_full(const struct expected *e);
+
+/* Of y[rows][cols][inner] all elements of the columns that differ are of the random pass. */
 void expected_folded(struct expected_output *o, const struct program_fold *fold, int64_t rows);
-void expected_fold_indices(struct expected_output *o);
+
+/* All n elements are. */
+void expected_all(struct expected_output *o, int64_t n);
+
+/* Which element the i-th of the random pass is; after expected_alloc. */
+uint64_t expected_random_at(const struct expected_output *o, size_t i);
 
 /* Which element to sample: the i-th random number of the expected outputs' seed. */
 uint64_t expected_pick(const struct expected *e, uint64_t i);
@@ -137,8 +148,8 @@ enum err expect_passes(const struct workload *w, const struct numerics *numerics
                        struct blobs *blobs);
 
 /* The passes that a run with this seed (1 .. 2^53 - 1) is verified with, as a sheet (runtime/program.h) that fits all
- * programs of the workload and this class of arithmetic: exact, with a ReLU negated, and wide; or folded and wide. Its
- * blobs go to `blobs`. Errors as of expect_passes. */
+ * programs of the workload and this class of arithmetic: exact, wide, and where they tell more turned and ends; or
+ * folded and wide. Its blobs go to `blobs`. Errors as of expect_passes. */
 enum err expect_sheet(const struct workload *w, const struct numerics *numerics, uint64_t seed, struct buf *out,
                       struct blobs *blobs);
 

@@ -13,6 +13,13 @@
 #define MOST_X_F16 256.0    /* of inputs whose weights are chosen so that sums do */
 #define ANY_FRACTION 1.1    /* a deviation whose multiples fill a float's fraction */
 #define UNSIGNED_ZERO 128
+/* Powers of two by which factors are far from 1; their products are not, or are by as much as outputs are. */
+#define WIDE_X 88
+#define TURNED_X (-112)
+#define TURNED_Y (-40)
+#define TURNED_X_F16 (-12)
+#define TURNED_Y_F16 (-10)
+#define OFF_PLACE 0x1p-11 /* of samples: just inside the image and just outside */
 
 static bool is(const struct tensor *t, const char *name)
 {
@@ -29,6 +36,38 @@ static int64_t block_of(const struct tensor *t)
     return n;
 }
 
+static bool is_op(const struct workload *w, const char *name)
+{
+    return strcmp(w->op->name, name) == 0;
+}
+
+/* Sums of products of the tensors x and w; of sparse weights those are no tensor. */
+static bool has_products(const struct workload *w)
+{
+    static const char *const names[] = {"conv2d", "depthwise_conv2d", "deformable_conv2d", "sparse_conv2d",
+                                        "dense",  "batch_gemm"};
+    bool has = false;
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        has |= is_op(w, names[i]);
+    return has;
+}
+
+static unsigned epilogue_bits_of(const struct workload *w)
+{
+    return workload_has(w, "epilogue") ? epilogue_of(w) : 0;
+}
+
+static bool has_relu(const struct workload *w)
+{
+    return (epilogue_bits_of(w) & EPILOGUE_RELU) || (workload_has(w, "relu") && workload_get(w, "relu"));
+}
+
+static bool is_float(const struct tensor *t)
+{
+    return !dtype_is_bytes(t->dtype) && t->dtype != DTYPE_I32;
+}
+
 static void widen_floats(struct tensor *t)
 {
     t->random.kind = FILL_WIDE;
@@ -36,26 +75,31 @@ static void widen_floats(struct tensor *t)
     t->random.step = t->dtype == DTYPE_F16 ? MOST_F16 : MOST_F32;
 }
 
-/* Averages are not all near 0; maxima are all far below. */
+/* Averages are not all near 0; maxima are any numbers but denormal ones, which devices may flush, of some planes all
+ * far below 0 or infinite. */
 static void widen_pool(const struct workload *w, struct tensor *t)
 {
     widen_floats(t);
     t->random.hi = ANY_FRACTION;
-    t->random.lo = workload_get(w, "kind") == 0 ? -16 : 1;
-    if (t->dtype == DTYPE_F16 && workload_get(w, "kind") == 0)
-        t->random.step = MOST_X_F16;
+    t->random.lo = 1;
+    if (workload_get(w, "kind") != 0)
+        return;
+    t->random.kind = FILL_FLOATS;
+    t->random.lo = t->dtype == DTYPE_F16 ? -14 : -126;
+    t->random.hi = t->dtype == DTYPE_F16 ? 15 : 127;
+    t->random.step = 1;
 }
 
-/* Any number: what is moved includes denormal and infinite ones. Sums are finite; those of f32 are not denormal, which
- * devices may flush. */
+/* Any number: what is moved includes denormal and infinite ones, and NaN. Sums of f32 are finite and not denormal,
+ * which devices may flush; of f16 some are beyond 65504. */
 static void widen_moved(struct tensor *t, bool adds)
 {
     const bool half = t->dtype == DTYPE_F16;
 
     t->random.kind = FILL_FLOATS;
     t->random.lo = half ? -24 : adds ? -90 : -149;
-    t->random.hi = half ? 14 : 126;
-    t->random.step = adds ? 0 : 1;
+    t->random.hi = half ? 15 : 126;
+    t->random.step = adds ? 0 : 2;
 }
 
 static int64_t terms_of(const struct tensor *w)
@@ -88,6 +132,20 @@ static void widen_halves(enum exact_data data, enum expect_mode mode, struct ten
     t->random.lo = coherent ? t->random.hi : 0;
 }
 
+/* Zero points at their ends: of x 0 in the exact pass, 255 in others; of the result, at the odd places, 128 there, 0
+ * and 255 in others, but behind a ReLU something is left above. Addends and their sum: in turn. */
+static struct program_fill zero_ends(const struct workload *w, enum expect_mode mode)
+{
+    const bool adds = is_op(w, "add"), ends = mode == EXPECT_ENDS;
+    const double high = has_relu(w) ? 250 : 255;
+
+    if (adds)
+        return (struct program_fill){.kind = FILL_TURNS, .lo = ends ? 0 : high, .hi = ends ? 255 : 0};
+    if (mode == EXPECT_WIDE)
+        return (struct program_fill){.kind = FILL_TURNS, .lo = 0, .hi = UNSIGNED_ZERO};
+    return (struct program_fill){.kind = FILL_TURNS, .lo = 255, .hi = ends ? high : 0};
+}
+
 /* Requantised sums: whole numbers times a power of two, so that a good part of them are halves; those of few small
  * products, so that they are not beyond 127 all. */
 static void widen_requantised(const struct workload *w, struct tensor *t)
@@ -117,15 +175,19 @@ static void widen_requantised(const struct workload *w, struct tensor *t)
     }
 }
 
-static void widen_softmax(const struct workload *w, struct tensor *t)
+static void widen_softmax(const struct workload *w, enum expect_mode mode, struct tensor *t)
 {
+    const double unit = mode == EXPECT_ENDS ? 4 : 0x1p-14; /* of differences beyond 2^15 */
+
     if (w->dtype == DTYPE_I8) {
-        if (is(t, "x")) /* hundredths; round -47 * 2^23, where floats have no units and 24 bits end */
+        if (is(t, "scale"))
+            t->random.lo = unit;
+        else /* round -47 * 2^23, where floats have no units and 24 bits end */
             t->random = (struct program_fill){.kind = FILL_ROWS,
                                               .seed = t->random.seed,
-                                              .lo = -3942645.76,
-                                              .hi = 300,
-                                              .step = 100,
+                                              .lo = -394264576 * unit,
+                                              .hi = 3 / unit,
+                                              .step = 1 / unit,
                                               .block = t->shape[1]};
         return;
     }
@@ -165,42 +227,59 @@ static void widen_bytes(const struct workload *w, struct tensor *t)
         t->random.block = t->n_dims >= 4 ? t->n_elems / t->shape[0] : t->shape[t->n_dims - 1];
 }
 
+/* Factors far from 1 whose products are not. */
+static void widen_factor(const struct workload *w, struct tensor *t)
+{
+    widen_floats(t);
+    if (has_products(w) && !is_op(w, "sparse_conv2d") && t->dtype != DTYPE_F16 && (is(t, "x") || is(t, "w")))
+        t->random.hi *= ldexp(1, is(t, "x") ? WIDE_X : -WIDE_X);
+}
+
+static void widen_eltwise(const struct workload *w, struct tensor *t)
+{
+    if (!eltwise_takes_any(w)) /* others overflow, or have no result */
+        return;
+    widen_moved(t, true);
+    t->random.hi = t->dtype == DTYPE_F16 ? 14 : t->random.hi;
+    t->random.lo /= 2; /* products */
+    t->random.hi = floor(t->random.hi / 2);
+}
+
+static bool only_moves(const struct workload *w)
+{
+    return is_op(w, "transform") || is_op(w, "concat") || is_op(w, "strided_copy");
+}
+
 static void widen_random(const struct workload *w, enum exact_data data, enum expect_mode mode, struct tensor *t)
 {
-    static const char *const products[] = {"conv2d", "depthwise_conv2d", "dense", "batch_gemm"};
+    const bool normal = t->random.kind == FILL_NORMAL && !is(t, "scale"), factor = is(t, "x") || is(t, "w");
     struct tensor list[OPERATOR_MAX_TENSORS];
-    const char *op = w->op->name;
-    bool product = false;
 
-    for (size_t i = 0; i < sizeof products / sizeof products[0]; i++)
-        product |= strcmp(op, products[i]) == 0;
     (void)w->op->tensors(w, list); /* x, w, .. of products */
-    if (strcmp(op, "rnn") == 0 && !is(t, "dgates") && !(is(t, "x") && workload_get(w, "pass") == 2))
+    if (is_op(w, "rnn") && !is(t, "dgates") && !(is(t, "x") && workload_get(w, "pass") == 2))
         widen_recurrent(w, t);
     else if (is(t, "offset"))
+        t->random =
+            (struct program_fill){.kind = FILL_INT, .seed = t->random.seed, .lo = -1, .hi = 1, .step = OFF_PLACE};
+    else if (is_op(w, "reduce") && !reduce_takes_any(w))
         return;
-    else if (strcmp(op, "reduce") == 0 && !reduce_takes_any(w))
-        return;
-    else if (strcmp(op, "eltwise") == 0) { /* others overflow, or have no result */
-        if (eltwise_takes_any(w)) {
-            widen_moved(t, true);
-            t->random.lo /= 2; /* products */
-            t->random.hi = floor(t->random.hi / 2);
-        }
-    } else if (strcmp(op, "softmax") == 0)
-        widen_softmax(w, t);
-    else if (workload_has(w, "epilogue") && (epilogue_of(w) & EPILOGUE_REQUANT))
+    else if (is_op(w, "eltwise"))
+        widen_eltwise(w, t);
+    else if (is_op(w, "softmax"))
+        widen_softmax(w, mode, t);
+    else if (epilogue_bits_of(w) & EPILOGUE_REQUANT)
         widen_requantised(w, t);
-    else if (t->random.kind == FILL_NORMAL && strcmp(op, "pool2d") == 0)
+    else if (is(t, "scale") && is_op(w, "add"))
+        t->random = (struct program_fill){.kind = FILL_TURNS, .lo = 3.7, .hi = 0.004};
+    else if (normal && is_op(w, "pool2d"))
         widen_pool(w, t);
-    else if (t->random.kind == FILL_NORMAL && !is(t, "scale") &&
-             (strcmp(op, "transform") == 0 || strcmp(op, "add") == 0))
-        widen_moved(t, strcmp(op, "add") == 0);
-    else if (product && t->dtype == DTYPE_F16 && (data == EXACT_PLAIN || data == EXACT_WINOGRAD2) &&
-             (is(t, "x") || is(t, "w")))
+    else if (normal && (only_moves(w) || is_op(w, "add")))
+        widen_moved(t, is_op(w, "add"));
+    else if (has_products(w) && t->dtype == DTYPE_F16 && !is_op(w, "deformable_conv2d") && factor &&
+             (data == EXACT_PLAIN || data == EXACT_WINOGRAD2))
         widen_halves(data, mode, t, list);
-    else if (t->random.kind == FILL_NORMAL && !is(t, "scale"))
-        widen_floats(t);
+    else if (normal)
+        widen_factor(w, t);
     else if (dtype_is_bytes(t->dtype) && t->random.kind == FILL_INT)
         widen_bytes(w, t);
     else if (t->dtype == DTYPE_I32 && t->random.kind == FILL_INT &&
@@ -208,37 +287,140 @@ static void widen_random(const struct workload *w, enum exact_data data, enum ex
         t->random.lo = -(t->random.hi = 1 << 20), t->random.step = 256;
 }
 
-bool expect_has_relu(const struct workload *w)
+static bool is_requantised(const struct workload *w)
 {
-    return (workload_has(w, "epilogue") && (epilogue_of(w) & EPILOGUE_RELU)) ||
-           (workload_has(w, "relu") && workload_get(w, "relu"));
+    return (epilogue_bits_of(w) & EPILOGUE_REQUANT) || (is_op(w, "add") && dtype_is_bytes(w->dtype));
 }
 
-/* Sums change their signs with one factor and what is added. */
-static bool is_negated(const struct workload *w, const struct tensor *t)
+bool expect_turns(const struct workload *w)
 {
-    return is(t, "w") || is(t, "bias") || is(t, "residual") || (strcmp(w->op->name, "add") == 0 && !is(t, "scale"));
+    return has_relu(w) || (has_products(w) && w->dtype != DTYPE_I8) || (is_op(w, "add") && w->dtype == DTYPE_U8);
+}
+
+bool expect_has_ends(const struct workload *w)
+{
+    return is_requantised(w) || (is_op(w, "softmax") && w->dtype == DTYPE_I8);
+}
+
+bool expect_is_exact(const struct workload *w, enum expect_mode mode)
+{
+    return mode == EXPECT_TURNED || (mode == EXPECT_ENDS && is_requantised(w));
+}
+
+bool expect_is_random(const struct workload *w, enum expect_mode mode)
+{
+    return mode == EXPECT_ENDS && !is_requantised(w);
+}
+
+/* The factor of a float in a turned pass: sums change their sign with one factor and what is added. */
+static double turned_by(const struct workload *w, const struct tensor *t)
+{
+    const bool half = t->dtype == DTYPE_F16;
+    const double of_y = -ldexp(1, half ? TURNED_Y_F16 : TURNED_Y), of_x = ldexp(1, half ? TURNED_X_F16 : TURNED_X);
+
+    if (is(t, "x"))
+        return is_op(w, "sparse_conv2d") ? of_y : of_x;
+    if (is(t, "w"))
+        return of_y / of_x;
+    return is(t, "bias") || is(t, "residual") || (is_op(w, "add") && !is(t, "scale")) ? of_y : 1;
+}
+
+/* Behind a ReLU6 nothing reaches 6. */
+static double exact_by(const struct workload *w, enum expect_mode mode, const struct tensor *t)
+{
+    const bool negated = is(t, "w") || is(t, "bias") || is(t, "residual") || is_op(w, "add");
+    double by = 1;
+
+    if (is_float(t) && mode == EXPECT_TURNED)
+        by = turned_by(w, t);
+    else if (mode == EXPECT_TURNED && has_relu(w) && negated && t->dtype != DTYPE_U8)
+        by = -1;
+    else if ((epilogue_bits_of(w) & EPILOGUE_RELU6) && negated)
+        by = ldexp(1, t->dtype == DTYPE_F16 ? TURNED_Y_F16 : TURNED_Y);
+    return by;
+}
+
+/* The weights of products; false: the workload has none. */
+static bool weights_of(const struct workload *w, struct tensor *out)
+{
+    struct tensor list[OPERATOR_MAX_TENSORS];
+    const size_t n = w->op->tensors(w, list);
+
+    for (size_t i = 0; i < n; i++)
+        if (has_products(w) && is(&list[i], "w")) {
+            *out = list[i];
+            return true;
+        }
+    return false;
+}
+
+/* x in halves up to 8, residuals of 18 bits, where sums of so many and projections stay exact. */
+static void widen_exact(const struct workload *w, struct tensor *t)
+{
+    struct program_fill *f = &t->exact;
+    struct tensor weights;
+    const bool has = weights_of(w, &weights);
+
+    if (is(t, "x"))
+        f->step = -0.5;
+    if (!has || terms_of(&weights) >= 100000 ||
+        7 * 16 * (double)weights.n_elems + ldexp((double)weights.shape[0], 19) >= 0x1p33)
+        return;
+    if (is(t, "x") && f->hi == 7)
+        f->lo = -(f->hi = 16);
+    else if (is(t, "residual"))
+        f->lo = -(f->hi = 1 << 18);
+}
+
+/* Requantised: sums of one sign as large as they can be, addends beyond 16 bits, scales from far below 1e-5. */
+static void put_at_ends(const struct workload *w, struct tensor *t)
+{
+    struct program_fill *f = &t->exact;
+    struct tensor list[OPERATOR_MAX_TENSORS];
+    const size_t n = w->op->tensors(w, list);
+    double terms = 1;
+
+    for (size_t i = 0; i < n; i++)
+        if (is(&list[i], "w"))
+            terms = (double)(list[i].n_elems / list[i].shape[0]);
+    if (is(t, "zero"))
+        *f = zero_ends(w, EXPECT_ENDS);
+    else if (is(t, "scale") && is_op(w, "add"))
+        *f = (struct program_fill){.kind = FILL_TURNS, .lo = 0.004, .hi = 3.7};
+    else if (is(t, "scale"))
+        *f = (struct program_fill){
+            .kind = FILL_INT, .seed = f->seed, .lo = 1, .hi = 64, .step = ldexp(1, -14 - (int)ceil(log2(terms)))};
+    else if (is(t, "w"))
+        *f = (struct program_fill){
+            .kind = FILL_EDGES, .seed = f->seed, .lo = -128, .hi = 127, .block = t->n_elems / t->shape[0]};
+    else if (is(t, "bias"))
+        *f = (struct program_fill){
+            .kind = FILL_INT, .seed = f->seed, .lo = -1024, .hi = 1024, .step = 32 * fmin(ceil(terms), 256)};
 }
 
 static void change_exact(const struct workload *w, enum expect_mode mode, struct tensor *t)
 {
+    const double by = exact_by(w, mode, t);
     struct program_fill *f = &t->exact;
 
-    if (f->kind != FILL_INT)
+    if (is(t, "zero") && (mode == EXPECT_TURNED || (mode == EXPECT_WIDE && !is_op(w, "add"))))
+        *f = zero_ends(w, mode);
+    if (mode == EXPECT_ENDS)
+        put_at_ends(w, t);
+    if (f->kind != FILL_INT || mode == EXPECT_ENDS)
         return;
-    if (expect_has_relu(w) && is_negated(w, t) && t->dtype != DTYPE_U8) {
-        f->lo = fmax(f->lo, -f->hi); /* int8 has no 128 */
-        if (mode == EXPECT_NEGATED)
-            f->step = -(f->step == 0 ? 1 : f->step);
-    }
-    if (is(t, "x") && t->dtype == DTYPE_F32 && f->step == 0 && strcmp(w->op->name, "rnn") != 0 &&
-        strcmp(w->op->name, "pool2d") != 0)
-        f->step = -0.5;
+    if (has_relu(w) && by != 1)
+        f->lo = fmax(f->lo, -f->hi);
+    if (t->dtype == DTYPE_F32 && f->step == 0 && !is_op(w, "rnn") && !is_op(w, "pool2d") &&
+        (is(t, "x") || is(t, "residual")))
+        widen_exact(w, t);
+    if (by != 1)
+        f->step = by * (f->step == 0 ? 1 : f->step);
 }
 
 void expect_widen(const struct workload *w, enum exact_data data, enum expect_mode mode, struct tensor *t)
 {
     change_exact(w, mode, t);
-    if (mode != EXPECT_NEGATED)
+    if (!expect_is_exact(w, mode))
         widen_random(w, data, mode, t);
 }

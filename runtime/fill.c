@@ -88,15 +88,18 @@ static void make_wide(const struct program_fill *f, int64_t first, size_t n, dou
     }
 }
 
-/* Of four blocks the first is at the lower bound and the third at the upper one, but for one element of eight, a little
- * off; with step 1 half of such blocks as a whole. */
+/* Of four blocks the first is at the lower bound and the third at the upper one (without negative ones the other way
+ * round: the first block may be all there is), but for one element of eight, a little off; with step 1 half of such
+ * blocks as a whole. */
 static double at_bound(const struct program_fill *f, int64_t i, uint64_t word, double otherwise)
 {
     const int64_t i_block = i / f->block;
     const bool pure = f->step == 1 && (rng_at(f->seed ^ OF_BLOCK, (uint64_t)i_block) & 1);
     const double off = !pure && word >> 8 & 7 ? 0 : !pure ? (double)(word >> 11 & 7) : 0;
 
-    return i_block % 4 == 0 ? fmin(f->lo + off, f->hi) : i_block % 4 == 2 ? fmax(f->hi - off, f->lo) : otherwise;
+    if (i_block % 2)
+        return otherwise;
+    return (i_block % 4 == 0) == (f->lo < 0) ? fmin(f->lo + off, f->hi) : fmax(f->hi - off, f->lo);
 }
 
 /* The bounds and what is next to them, 0 and what is next to it; one of eight anywhere. */
@@ -115,7 +118,37 @@ static void make_edges(const struct program_fill *f, int64_t first, size_t n, do
     }
 }
 
-/* Exponents lo to hi, 52 bits of fraction; one of 32 is 0 and one infinite (step 1), of either sign. */
+/* What has no exponent, by 5 bits that were drawn: one of 32 is 0, one infinite (step 1 and 2), one a quiet NaN with
+ * some of the fraction of `v` in it (step 2). */
+static double special(const struct program_fill *f, unsigned pick, double v)
+{
+    uint64_t bits;
+
+    if (pick == 0)
+        return 0;
+    if (pick == 1 && f->step >= 1)
+        return INFINITY;
+    if (pick != 2 || f->step != 2)
+        return v;
+    memcpy(&bits, &v, sizeof bits);
+    bits = (bits & UINT64_C(0x0003ffffffffffff)) | UINT64_C(0x7ff8000000000000); /* never all set, as poison is */
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+/* Of four blocks the second has the largest below 0 alone, the fourth -infinity mostly (step 1). */
+static double in_block(const struct program_fill *f, int64_t i, uint64_t word, double v)
+{
+    const int64_t turn = f->block ? i / f->block % 4 : 0;
+
+    if (turn % 2 == 0)
+        return v;
+    if (turn == 3 && f->step == 1 && word >> 40 & 7)
+        return -INFINITY;
+    return -ldexp(1 + (double)(word >> 43) * 0x1p-21, (int)f->hi - (int)(word % 8));
+}
+
+/* Exponents lo to hi, one of eight the largest, 52 bits of fraction, of either sign. */
 static void make_floats(const struct program_fill *f, int64_t first, size_t n, double *out)
 {
     const uint64_t span = (uint64_t)(f->hi - f->lo) + 1;
@@ -125,15 +158,16 @@ static void make_floats(const struct program_fill *f, int64_t first, size_t n, d
     rng_at_each(f->seed, (uint64_t)first, words, n);
     rng_at_each(f->seed ^ OF_ELEMENT, (uint64_t)first, more, n);
     for (size_t i = 0; i < n; i++) {
-        const int exponent = (int)f->lo + (int)(more[i] % span);
-        const uint64_t pick = more[i] >> 32 & 31;
-        const double v = ldexp(1 + (double)(words[i] >> 12) * 0x1p-52, exponent);
+        const unsigned pick = more[i] >> 32 & 31;
+        const int exponent = pick >= 28 ? (int)f->hi : (int)f->lo + (int)(more[i] % span);
+        const double v = special(f, pick, ldexp(1 + (double)(words[i] >> 12) * 0x1p-52, exponent));
 
-        out[i] = copysign(pick == 0 ? 0 : pick == 1 && f->step == 1 ? INFINITY : v, words[i] & 1 ? -1 : 1);
+        out[i] = in_block(f, first + (int64_t)i, more[i], copysign(v, words[i] & 1 ? -1 : 1));
     }
 }
 
-#define SPIKE 120.0 /* whose power of e no float holds */
+#define SPIKE 120.0      /* whose power of e no float holds */
+#define SMALL_SPIKE 64.0 /* beside whose power of e others are tiny, and floats */
 
 /* A row's largest element: of every second four rows among the last 16, else anywhere; -1 = it has none apart. */
 static int64_t spike_of(const struct program_fill *f, int64_t row)
@@ -155,9 +189,16 @@ static void make_rows(const struct program_fill *f, int64_t first, size_t n, dou
     make_normals(&plain, first, n, out);
     for (size_t i = 0; i < n; i++) {
         const int64_t row = (first + (int64_t)i) / f->block, column = (first + (int64_t)i) % f->block;
+        const double spike = row % 2 ? SMALL_SPIKE : SPIKE;
 
-        out[i] += unit * (offsets[row % 4] + (column == spike_of(f, row) ? SPIKE : 0));
+        out[i] += unit * (offsets[row % 4] + (column == spike_of(f, row) ? spike : 0));
     }
+}
+
+static void make_turns(const struct program_fill *f, int64_t first, size_t n, double *out)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = (first + (int64_t)i) % 2 ? f->hi : f->lo;
 }
 
 static void make_constants(const struct program_fill *f, int64_t first, size_t n, double *out)
@@ -171,7 +212,7 @@ static void make_constants(const struct program_fill *f, int64_t first, size_t n
 static void (*const makers[N_FILLS])(const struct program_fill *, int64_t first, size_t n, double *out) = {
     [FILL_ZERO] = make_constants, [FILL_VALUE] = make_constants, [FILL_INT] = make_ints,
     [FILL_NORMAL] = make_normals, [FILL_WIDE] = make_wide,       [FILL_EDGES] = make_edges,
-    [FILL_FLOATS] = make_floats,  [FILL_ROWS] = make_rows};
+    [FILL_FLOATS] = make_floats,  [FILL_ROWS] = make_rows,       [FILL_TURNS] = make_turns};
 
 static enum err fill_blob(const struct program_fill *f, enum dtype t, void *data, int64_t n, const struct blobs *blobs)
 {

@@ -40,8 +40,7 @@ enum buffer_role { ROLE_INPUT, ROLE_WEIGHT, ROLE_PACKED, ROLE_OUTPUT, ROLE_STATE
  * none: content undefined (a check run poisons it, see enum poison); wide: normal ones, of which blocks of elements are
  * larger or smaller by powers of two, single ones 0 or ties; edges: integers, most of them at the bounds or near 0, of
  * blocks all near one bound; floats: any exponent and fraction; rows: what the largest of a row is not found by luck
- * in.
- */
+ * in; turns: lo and hi in turn. */
 enum fill_kind {
     FILL_NONE,
     FILL_ZERO,
@@ -53,6 +52,7 @@ enum fill_kind {
     FILL_EDGES,
     FILL_FLOATS,
     FILL_ROWS,
+    FILL_TURNS,
     N_FILLS
 };
 enum launch_op { LAUNCH_KERNEL, LAUNCH_FILL, LAUNCH_COPY, N_LAUNCH_OPS };
@@ -93,10 +93,10 @@ struct program_fill {
     uint64_t seed; /* < 2^53 */
     double lo, hi; /* bounds; value uses lo */
     double step;   /* FILL_INT: multiples of it instead of whole numbers, lo * step .. hi * step; 0 = 1;
-                    * FILL_WIDE: the largest factor, a power of two; FILL_FLOATS: 1 = infinities too, and zeros of
-                    * outputs are compared with their signs; FILL_ROWS: what offsets are multiplied by */
+                    * FILL_WIDE: the largest factor, a power of two; FILL_FLOATS: 1 = infinities too, 2 = and NaN, and
+                    * outputs are compared by their bits; FILL_ROWS: what offsets are multiplied by */
     int64_t block; /* FILL_WIDE: elements in a row of one magnitude; 0 = 1; FILL_EDGES: of one bound, 0 = none;
-                    * FILL_ROWS: of a row */
+                    * FILL_FLOATS: all far below 0 or mostly -infinity, 0 = none; FILL_ROWS: of a row */
     struct program_fold fold;
     struct sha256 blob; /* FILL_BLOB: raw little-endian elements, exactly the buffer's bytes */
 };

@@ -42,7 +42,7 @@ enum err verify_anew(const struct device_ops *ops, struct loaded *l, const struc
 enum err verify_program(const struct device_ops *ops, struct loaded *l, const struct program *p,
                         const struct blobs *blobs, struct verify_report *report, struct why *why);
 
-/* Fills the buffers for timing and runs the pack phase. */
+/* Fills the buffers and the bands round them for timing and runs the pack phase. */
 enum err verify_prepare_timing(const struct device_ops *ops, struct loaded *l, const struct program *p,
                                const struct blobs *blobs, struct why *why);
 

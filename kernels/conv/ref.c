@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define MAX_ALL 4e8 /* products of all outputs where all are compared */
+#define MOST_ALL ((int64_t)1 << 20)
 
 /* Elements of an output as logical indices. */
 struct place {
@@ -338,16 +339,18 @@ static enum err project_all(const struct conv_shape *s, unsigned bits, const str
     return row && weights ? ERR_OK : ERR_NOMEM;
 }
 
-/* Elements of `o` from data of one pass; scales where they are wanted. */
-static enum err put_samples(const struct conv_shape *s, unsigned bits, const struct conv_data *d,
-                            const struct expected_output *o, double *values, double *scales)
+/* Elements of `o` from data of one pass. */
+static enum err put_samples(const struct conv_shape *s, unsigned bits, const struct conv_data *d, bool exact,
+                            const struct expected_output *o)
 {
     struct by_channels b;
     enum err failed = by_channels_init(s, d, &b);
     double ignored;
 
-    for (size_t i = 0; !failed && i < o->n_samples; i++)
-        values[i] = element(&b, bits, d, (int64_t)o->indices[i], scales ? &scales[i] : &ignored);
+    for (size_t i = 0; !failed && exact && i < o->n_samples; i++)
+        o->exact[i] = element(&b, bits, d, (int64_t)o->indices[i], &ignored);
+    for (size_t i = 0; !failed && !exact && i < o->n_random; i++)
+        o->random[i] = element(&b, bits, d, (int64_t)expected_random_at(o, i), &o->scale[i]);
     by_channels_fini(&b);
     return failed;
 }
@@ -358,35 +361,33 @@ enum err conv_reference_of(const struct workload *w, const struct conv_data *exa
     const struct conv_shape s = conv_shape_of(w);
     const unsigned bits = workload_has(w, "epilogue") ? epilogue_of(w) : 0;
     const struct images y = conv_output(&s);
+    const struct tensor *weights = expected_tensor(e, "w");
     struct expected_output *o = &e->outputs[0];
     const int64_t n = s.n * s.k * s.p * s.q;
     enum err failed;
 
     e->n_outputs = 1;
-    *o = (struct expected_output){
-        .tensor = "y",
-        .n_samples = e->all && conv_terms(&s) * (double)n <= MAX_ALL ? (size_t)n : sample_count(conv_terms(&s), n),
-        .outer = s.n,
-        .axis = s.k / s.y_lanes,
-        .inner = s.p * s.q,
-        .lanes = s.y_lanes};
-    if (e->mode == EXPECT_FOLDED)
+    *o = (struct expected_output){.tensor = "y",
+                                  .n_samples = sample_count(conv_terms(&s), n),
+                                  .outer = s.n,
+                                  .axis = s.k / s.y_lanes,
+                                  .inner = s.p * s.q,
+                                  .lanes = s.y_lanes};
+    if (weights && weights->random.fold.of)
         expected_folded(o,
-                        &(struct program_fold){s.p * s.q * s.y_lanes, s.k / s.y_lanes,
-                                               expected_tensor(e, "w")->random.fold.of,
-                                               expected_tensor(e, "w")->random.fold.seed},
+                        &(struct program_fold){s.p * s.q * s.y_lanes, s.k / s.y_lanes, weights->random.fold.of,
+                                               weights->random.fold.seed},
                         s.n);
+    else if (e->all && conv_terms(&s) * (double)n <= MAX_ALL && n <= MOST_ALL)
+        expected_all(o, n);
     failed = expected_alloc(e);
     if (failed)
         return failed;
-    if (o->fold.of)
-        expected_fold_indices(o);
-    else
-        images_choose_samples(&y, e, o->n_samples, o->indices);
+    images_choose_samples(&y, e, o->n_samples, o->indices);
     if (e->has_exact)
-        failed = put_samples(&s, bits, exact, o, o->exact, NULL);
+        failed = put_samples(&s, bits, exact, true, o);
     if (!failed)
-        failed = put_samples(&s, bits, random, o, o->random, o->scale);
+        failed = put_samples(&s, bits, random, false, o);
     if (failed)
         return failed;
     if (!o->project)
@@ -394,24 +395,39 @@ enum err conv_reference_of(const struct workload *w, const struct conv_data *exa
     return epilogue_is_linear(bits) ? project_linear(&s, exact, o->project) : project_all(&s, bits, exact, o->project);
 }
 
-/* Output channels, or blocks of them, repeat a few. All factors are positive: the tolerance of such arithmetic is a
- * tenth of the sum of magnitudes, which sums of both signs rarely reach. */
-static void fold_channels(const struct workload *w, const struct conv_shape *s, struct expected *e)
+/* Can output channels repeat a few? Of groups only where each has one: its inputs repeat with it. */
+static bool folds(const struct conv_shape *s)
+{
+    return s->groups == 1 || (s->groups == s->c && s->groups == s->k && s->x_lanes == s->y_lanes);
+}
+
+void conv_fold_channels(const struct workload *w, const struct conv_shape *s, struct expected *e)
 {
     const int64_t blocks = s->k / s->y_lanes;
     const struct program_fold fold =
         expected_fold(e, 1, blocks, w->op->flops(w) / (double)blocks, (double)(s->n * s->p * s->q * s->y_lanes));
 
-    for (size_t i = 0; i < e->n_tensors; i++) {
+    for (size_t i = 0; folds(s) && i < e->n_tensors; i++) {
         struct tensor *t = &e->tensors[i];
+        const bool by_image = strcmp(t->name, "residual") == 0 || strcmp(t->name, "x") == 0;
 
-        if (strcmp(t->name, "x") == 0 || strcmp(t->name, "w") == 0)
-            t->random = (struct program_fill){
-                .kind = FILL_INT, .seed = t->random.seed, .lo = 0, .hi = 3, .step = t->name[0] == 'w' ? 1.0 / 64 : 0};
-        if (t->role == ROLE_OUTPUT || strcmp(t->name, "x") == 0)
+        if (t->role == ROLE_OUTPUT || strcmp(t->name, "offset") == 0 || (t->name[0] == 'x' && s->groups == 1))
             continue;
         t->random.fold = fold;
-        t->random.fold.inner = strcmp(t->name, "residual") == 0 ? s->p * s->q * s->y_lanes : t->n_elems / blocks;
+        t->random.fold.inner = t->n_elems / blocks / (by_image ? s->n : 1);
+    }
+}
+
+/* All factors are positive: the tolerance of arithmetic that is exact on no data is a tenth of the sum of magnitudes,
+ * which sums of both signs rarely reach. */
+static void fill_folded(struct expected *e)
+{
+    static const char *const names[] = {"x", "w"};
+
+    for (int i = 0; i < 2; i++) {
+        struct program_fill *f = &expected_tensor(e, names[i])->random;
+
+        *f = (struct program_fill){.kind = FILL_INT, .seed = f->seed, .lo = 0, .hi = 3, .step = i ? 1.0 / 64 : 0};
     }
 }
 
@@ -426,7 +442,10 @@ enum err conv_reference(const struct workload *w, enum exact_data data, struct e
     if (e->mode == EXPECT_FOLDED && s.groups > 1) /* a channel's inputs are those of its group */
         return ERR_OK;
     if (e->mode == EXPECT_FOLDED)
-        fold_channels(w, &s, e);
+        fill_folded(e);
+    if (expected_in_full(e) && !dtype_is_bytes(w->dtype))
+        conv_fold_channels(w, &s, e);
+    e->all = expected_in_full(e) && !dtype_is_bytes(w->dtype);
     winograd_fills(data, expected_tensor(e, "x"), expected_tensor(e, "w"));
     failed = conv_data_make(e, &s, true, &exact);
     if (!failed)

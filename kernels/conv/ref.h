@@ -25,6 +25,11 @@ enum err conv_reference(const struct workload *w, enum exact_data data, struct e
 enum err conv_reference_of(const struct workload *w, const struct conv_data *exact, const struct conv_data *random,
                            struct expected *e);
 
+/* Output channels, or blocks of them, repeat a few in the random pass, where groups allow it: folds what belongs to
+ * them.
+ */
+void conv_fold_channels(const struct workload *w, const struct conv_shape *s, struct expected *e);
+
 /* The data of one pass from the tensors' fills; ERR_NOMEM. conv_data_fini frees it. */
 enum err conv_data_make(struct expected *e, const struct conv_shape *s, bool exact, struct conv_data *out);
 void conv_data_fini(struct conv_data *d);

@@ -100,6 +100,7 @@ static enum err compute(const struct view *exact, const struct view *random, str
 {
     const struct conv_shape *s = &exact->s;
     const struct images y = conv_output(s);
+    const struct program_fold *fold = &expected_tensor(e, "w")->random.fold;
     struct expected_output *o = &e->outputs[0];
     enum err failed;
     double ignored;
@@ -110,15 +111,16 @@ static enum err compute(const struct view *exact, const struct view *random, str
                                   .outer = s->n,
                                   .axis = s->k,
                                   .inner = s->p * s->q};
+    if (fold->of)
+        expected_folded(o, &(struct program_fold){s->p * s->q, s->k, fold->of, fold->seed}, s->n);
     failed = expected_alloc(e);
     if (failed)
         return failed;
     images_choose_samples(&y, e, o->n_samples, o->indices);
-    for (size_t i = 0; i < o->n_samples; i++) {
-        if (e->has_exact)
-            o->exact[i] = element(exact, (int64_t)o->indices[i], &ignored);
-        o->random[i] = element(random, (int64_t)o->indices[i], &o->scale[i]);
-    }
+    for (size_t i = 0; e->has_exact && i < o->n_samples; i++)
+        o->exact[i] = element(exact, (int64_t)o->indices[i], &ignored);
+    for (size_t i = 0; i < o->n_random; i++)
+        o->random[i] = element(random, (int64_t)expected_random_at(o, i), &o->scale[i]);
     return e->has_exact ? project(exact, o->project) : ERR_OK;
 }
 
@@ -147,6 +149,8 @@ enum err deformable_reference(const struct workload *w, enum exact_data data, st
     (void)data;
     if (w->dtype == DTYPE_F32 && exact_bound(conv_terms(&s), (double)s.k) < 1)
         return ERR_LIMIT;
+    if (expected_in_full(e) && e->mode != EXPECT_FOLDED)
+        conv_fold_channels(w, &s, e);
     failed = data_make(e, &s, true, &exact);
     if (!failed)
         failed = data_make(e, &s, false, &random);

@@ -6,6 +6,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#define MOST_ALL ((int64_t)1 << 20) /* outputs of which all are compared */
+
 enum err glue_data_make(struct expected *e, const char *const names[GLUE_MAX_TENSORS], struct glue_data *out)
 {
     *out = (struct glue_data){{{NULL}}};
@@ -53,6 +55,7 @@ static void project(const struct expected_output *o, enum dtype t, glue_element 
 enum err glue_expect(const struct images *y, double terms, glue_element *element, const void *arg, struct expected *e)
 {
     const struct tensor *x = expected_tensor(e, "x");
+    const int64_t n = y->n * y->c * y->h * y->w;
     struct program_fold planes = {0};
     struct expected_output *o = &e->outputs[0];
     double ignored;
@@ -61,31 +64,29 @@ enum err glue_expect(const struct images *y, double terms, glue_element *element
     assert(y->c % y->lanes == 0);
     if (e->mode == EXPECT_FOLDED && !x->random.fold.of) /* whose owner folds nothing */
         return ERR_OK;
-    if (e->mode == EXPECT_FOLDED) { /* planes repeat a few, in x as its owner has it */
+    if (x && x->random.fold.of) { /* planes repeat a few, in x as its owner has it */
         planes = x->random.fold;
         planes.inner = y->h * y->w * y->lanes;
     }
     e->n_outputs = 1;
     *o = (struct expected_output){.tensor = "y",
-                                  .n_samples = sample_count(terms, y->n * y->c * y->h * y->w),
+                                  .n_samples = sample_count(terms, n),
                                   .outer = y->n,
                                   .axis = y->c / y->lanes,
                                   .inner = y->h * y->w,
                                   .lanes = y->lanes};
     if (planes.of)
         expected_folded(o, &planes, 1);
+    else if (expected_in_full(e) && n <= MOST_ALL)
+        expected_all(o, n);
     failed = expected_alloc(e);
     if (failed)
         return failed;
-    if (o->fold.of)
-        expected_fold_indices(o);
-    else
-        images_choose_samples(y, e, o->n_samples, o->indices);
-    for (size_t i = 0; i < o->n_samples; i++) {
-        if (e->has_exact)
-            o->exact[i] = element(arg, true, (int64_t)o->indices[i], &ignored);
-        o->random[i] = element(arg, false, (int64_t)o->indices[i], &o->scale[i]);
-    }
+    images_choose_samples(y, e, o->n_samples, o->indices);
+    for (size_t i = 0; e->has_exact && i < o->n_samples; i++)
+        o->exact[i] = element(arg, true, (int64_t)o->indices[i], &ignored);
+    for (size_t i = 0; i < o->n_random; i++)
+        o->random[i] = element(arg, false, (int64_t)expected_random_at(o, i), &o->scale[i]);
     if (o->project)
         project(o, expected_tensor(e, "y")->dtype, element, arg);
     return ERR_OK;

@@ -227,6 +227,8 @@ static enum err recurrent(const struct workload *w, const struct rnn_shape *s, s
     return failed;
 }
 
+#define MAX_ALL 2e8 /* products of all elements of a gradient where all are compared */
+
 /* The weight gradient: a tensor [layers][rows][columns], of layers from `first` on. */
 struct gradient {
     const char *name;
@@ -311,9 +313,10 @@ static void sample_gradient(const struct rnn_shape *s, const struct expected *e,
         double ignored;
 
         o->indices[i] = o->n_samples == total ? i : i < 2 ? i * (total - 1) : expected_pick(e, i) % total;
-        o->random[i] = element(s, random, g, o->indices[i], &o->scale[i]);
         o->exact[i] = exact ? element(s, exact, g, o->indices[i], &ignored) : 0;
     }
+    for (size_t i = 0; i < o->n_random; i++)
+        o->random[i] = element(s, random, g, expected_random_at(o, i), &o->scale[i]);
 }
 
 static enum err gradient(const struct rnn_shape *s, struct expected *e)
@@ -323,13 +326,17 @@ static enum err gradient(const struct rnn_shape *s, struct expected *e)
     enum err failed = data_init(e, false, &random);
 
     e->n_outputs = gradients_of(s, parts);
-    for (size_t i = 0; i < e->n_outputs; i++)
-        e->outputs[i] = (struct expected_output){
-            .tensor = parts[i].name,
-            .n_samples = sample_count((double)(s->t * s->b), parts[i].layers * parts[i].rows * parts[i].columns),
-            .outer = e->has_exact ? parts[i].layers * parts[i].rows : 0,
-            .axis = parts[i].columns,
-            .inner = 1};
+    for (size_t i = 0; i < e->n_outputs; i++) {
+        const int64_t n = parts[i].layers * parts[i].rows * parts[i].columns;
+
+        e->outputs[i] = (struct expected_output){.tensor = parts[i].name,
+                                                 .n_samples = sample_count((double)(s->t * s->b), n),
+                                                 .outer = e->has_exact ? parts[i].layers * parts[i].rows : 0,
+                                                 .axis = parts[i].columns,
+                                                 .inner = 1};
+        if (expected_in_full(e) && (double)(s->t * s->b) * (double)n <= MAX_ALL)
+            expected_all(&e->outputs[i], n);
+    }
     if (!failed && e->has_exact)
         failed = data_init(e, true, &exact);
     if (!failed)

@@ -106,7 +106,7 @@ static void compute(struct loaded *l)
         return;
     for (int i = 0; i < SAMPLE_N; i++)
         if (!is(l, sample_stale) || !(y[i] <= x[i] + 1.0f)) /* NaN is not */
-            y[i] = x[i] + (is(l, sample_wrong) && i == 77 ? 2.0f : 1.0f);
+            y[i] = x[i] + (i == 77 && (is(l, sample_wrong) || (is(l, sample_second) && l->n_runs == 2)) ? 2.0f : 1.0f);
 }
 
 static enum err run_sample(struct loaded *l, int64_t *ns, struct why *why)

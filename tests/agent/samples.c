@@ -12,6 +12,8 @@ const char sample_slower[] =
     HEAD "    float s = 0;\n    for (int k = 0; k < 2000; k++)\n        s = fma(s, 0.5f, x[i]);\n"
          "    y[i] = s == 1234.5f ? s : x[i] + 1.0f;\n}\n";
 const char sample_wrong[] = HEAD "    y[i] = x[i] + (i == 77 ? 2.0f : 1.0f);\n}\n";
+/* Of a device that counts, wrong in its second run alone. */
+const char sample_second[] = HEAD "    y[i] = x[i] + 1.0f; /* second */\n}\n";
 /* Keeps what stands there when it is smaller. */
 const char sample_stale[] = HEAD "    if (!(y[i] <= x[i] + 1.0f))\n        y[i] = x[i] + 1.0f;\n}\n";
 const char sample_broken[] = HEAD "    y[i] = x[i] + no_such_name;\n}\n";

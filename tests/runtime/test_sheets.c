@@ -127,10 +127,10 @@ static void edges_have_blocks_of_one_sign(void **state)
 
 static void floats_have_all_exponents_and_fractions(void **state)
 {
-    const struct program_fill all = {.kind = FILL_FLOATS, .seed = 9, .lo = -149, .hi = 126, .step = 1};
+    const struct program_fill all = {.kind = FILL_FLOATS, .seed = 9, .lo = -149, .hi = 126, .step = 2};
     const struct program_fill some = {.kind = FILL_FLOATS, .seed = 9, .lo = -3, .hi = 2};
     uint32_t words[10000], bits = 0;
-    int n_denormal = 0, n_infinite = 0, n_minus_zero = 0;
+    int n_denormal = 0, n_infinite = 0, n_minus_zero = 0, n_nan = 0;
 
     (void)state;
     assert_int_equal(fill_elems(&all, DTYPE_F32, words, 10000, NULL), ERR_OK);
@@ -138,7 +138,8 @@ static void floats_have_all_exponents_and_fractions(void **state)
         const uint32_t size = words[i] & 0x7fffffff;
 
         bits |= words[i];
-        assert_true(size <= 0x7f800000); /* no NaN */
+        n_nan += size > 0x7f800000;
+        assert_true(words[i] != 0xffffffff); /* what nobody has written */
         n_denormal += size && size < 0x00800000;
         n_infinite += size == 0x7f800000;
         n_minus_zero += words[i] == 0x80000000;
@@ -147,11 +148,50 @@ static void floats_have_all_exponents_and_fractions(void **state)
     assert_in_range(n_denormal, 400, 1200);
     assert_in_range(n_infinite, 150, 500);
     assert_in_range(n_minus_zero, 80, 250);
+    assert_in_range(n_nan, 150, 500);
     for (int i = 0; i < 1000; i++) {
         const double v = fabs(fill_elem(&some, DTYPE_F32, i));
 
         assert_true(v == 0 || (v >= 0.125 && v <= 8));
     }
+}
+
+/* Of four blocks one has nothing above -2^93, and one of -infinity mostly. */
+static void floats_have_blocks_far_below_zero(void **state)
+{
+    const struct program_fill f = {.kind = FILL_FLOATS, .seed = 9, .lo = -100, .hi = 100, .step = 1, .block = 50};
+    int n_infinite = 0;
+
+    (void)state;
+    for (int64_t i = 0; i < 4000; i++) {
+        const double v = fill_elem(&f, DTYPE_F32, i);
+
+        if (i / 50 % 4 == 1)
+            assert_true(v <= -0x1p93 && v >= -0x1p101);
+        if (i / 50 % 4 == 3)
+            assert_true(v <= -0x1p93);
+        n_infinite += i / 50 % 4 == 3 && isinf(v);
+    }
+    assert_in_range(n_infinite, 800, 950);
+}
+
+static void turns_are_two_values(void **state)
+{
+    const struct program_fill f = {.kind = FILL_TURNS, .lo = 255, .hi = 0.5};
+
+    (void)state;
+    for (int64_t i = 0; i < 5; i++)
+        assert_true(fill_elem(&f, DTYPE_F32, i) == (i % 2 ? 0.5 : 255));
+}
+
+/* One block of bytes without a sign is at the upper bound. */
+static void the_first_block_of_unsigned_edges_is_high(void **state)
+{
+    const struct program_fill f = {.kind = FILL_EDGES, .seed = 4, .lo = 0, .hi = 255, .block = 100};
+
+    (void)state;
+    for (int64_t i = 0; i < 100; i++)
+        assert_true(fill_elem(&f, DTYPE_U8, i) >= 248 && fill_elem(&f, DTYPE_U8, 200 + i) <= 7);
 }
 
 /* Rows of 50 round -300, 300, -1e6 and 0; the largest is far above all others, in the tail of some. */
@@ -168,8 +208,8 @@ static void rows_have_one_largest_element(void **state)
         for (int i = 0; i < 50; i++) {
             const double v = fill_elem(&f, DTYPE_F64, 50 * row + i) - offsets[row % 4];
 
-            assert_true(fabs(v) < 24 || (v > 96 && v < 144));
-            if (v > 96) {
+            assert_true(fabs(v) < 24 || (row % 2 ? v > 40 && v < 88 : v > 96 && v < 144));
+            if (v > 24) {
                 n_spikes++;
                 top = i;
             }
@@ -375,6 +415,9 @@ int main(void)
         cmocka_unit_test(wide_blocks_have_one_factor_each),
         cmocka_unit_test(edges_have_blocks_of_one_sign),
         cmocka_unit_test(floats_have_all_exponents_and_fractions),
+        cmocka_unit_test(floats_have_blocks_far_below_zero),
+        cmocka_unit_test(turns_are_two_values),
+        cmocka_unit_test(the_first_block_of_unsigned_edges_is_high),
         cmocka_unit_test(rows_have_one_largest_element),
         cmocka_unit_test(edges_are_the_bounds_and_what_is_near_zero),
         cmocka_unit_test(every_element_of_a_folded_output_is_compared),

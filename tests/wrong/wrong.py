@@ -4,7 +4,8 @@
 
 tests/wrong/kernels.json has a kernel a line: a text of a file below kernels/ and what stands in its place, the template, workload
 and config that it is measured with. They were drawn by somebody who had not seen how kernels are verified, and each was shown to
-compute or write something wrong for some data or launch that the operator allows. Needs build/bin and a CPU over OpenCL.
+compute or write something wrong for some data or launch that the operator allows; but for those that say why it does not
+("allowed"). Needs build/bin and a CPU over OpenCL.
 
   --class TEXT  only classes with this text in their name
   --part I/N    every N-th, from the I-th
@@ -83,6 +84,12 @@ def measured(kernel, folder):
     return lines[-1]["status"], lines[-1].get("why", "")
 
 
+def verdict_of(kernel, status):
+    if status == "ok":
+        return "allowed" if "allowed" in kernel else "accepted"
+    return "not measured" if status in ("error", "build") else "refused"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("ids", nargs="*")
@@ -100,15 +107,15 @@ def main():
                 stale.append(kernel["id"])
                 continue
             status, why = measured(kernel, folder)
-        table[kernel["class"]]["accepted" if status == "ok" else "not measured" if status in ("error", "build") else "refused"] += 1
+        table[kernel["class"]][verdict_of(kernel, status)] += 1
         print(f"{kernel['id']:<24} {status:<8} {why[:110]}", flush=True)
         if args.out:
             with open(args.out, "a") as f:
                 f.write(json.dumps({"id": kernel["id"], "status": status, "why": why}) + "\n")
-    print(f"\n{'class':<28} {'refused':>8} {'accepted':>9} {'not measured':>13}")
+    print(f"\n{'class':<28} {'refused':>8} {'accepted':>9} {'allowed':>8} {'not measured':>13}")
     total = sum(table.values(), collections.Counter())
     for name, n in [*sorted(table.items()), ("all", total)]:
-        print(f"{name:<28} {n['refused']:>8} {n['accepted']:>9} {n['not measured']:>13}")
+        print(f"{name:<28} {n['refused']:>8} {n['accepted']:>9} {n['allowed']:>8} {n['not measured']:>13}")
     for kernel_id in stale:
         print(f"stale: {kernel_id}: its text is no longer in its file", file=sys.stderr)
     return 2 if stale else 1 if total["accepted"] else 0

@@ -5,7 +5,8 @@
  *                                   a call and the structs that go with it; WRITES: a repeat is answered as before;
  *                                   its long poll is woken by new JOBS, TRIALS, RECORDS or BUILDS, or it waits NEVER
  *   STRUCT(tag, members)            a struct; its members in the order in which they are written
- *   KIND(name, need, ...)           a member: see struct call_member; behind its need its bounds and its default */
+ *   KIND(name, need, ...)           a member: see struct call_member; behind its need its bounds and its default
+ * With CALL_LIST defined it is that file, written in the same words. */
 #ifndef CALL
 #define CALL(upper, name, args, result, effect, wake)
 #endif
@@ -31,6 +32,9 @@
 #define OF(tag) .of = &tag##_shape
 
 /* clang-format off */
+#ifdef CALL_LIST
+#include CALL_LIST
+#else
 STRUCT(nothing, )
 
 /* ---- bodies of trials and builds: the tracker does not look inside. Numbers are REAL: agents bring them within their
@@ -260,9 +264,11 @@ STRUCT(status_result,
 CALL(BACKUP, backup, backup_args, backup_result, WRITES, NEVER)
 STRUCT(backup_args, TEXT(path, MUST, FORM(PATH)))
 STRUCT(backup_result, I64(bytes, MAY))
+#endif
 /* clang-format on */
 
 #undef CALL
+#undef CALL_LIST
 #undef STRUCT
 #undef MEMBER
 #undef TEXT

@@ -26,12 +26,7 @@
 
 void child_at(struct child *c, const char *stage, int i_item)
 {
-    cJSON *frame = cJSON_CreateObject();
-    bool ok = frame != NULL;
-
-    json_add_text(frame, "at", stage, &ok);
-    json_add_i64(frame, "i", i_item, &ok);
-    frame_send(c->fd, frame);
+    frame_send(c->fd, child_stage_write(&(struct child_stage){.at = stage, .i = i_item}));
 }
 
 void child_program_init(struct child_program *p)
@@ -168,38 +163,30 @@ enum record_status status_of_err(enum err e)
 }
 
 /* The canary's time, or in words why there is none; canary_unbuilt: for want of a compiler, which another may have. */
-static double describe_canary(struct child *c, cJSON *reply, bool *ok)
+static void describe_canary(struct child *c, struct describe_reply *out, struct why *why)
 {
-    struct why why = {""};
-    double ns = 0;
-    enum err e = open_canary(c, &why);
-    const bool unbuilt = e == ERR_NOT_FOUND || e == ERR_UNSUPPORTED;
+    enum err e = open_canary(c, why);
 
+    out->canary_unbuilt = e == ERR_NOT_FOUND || e == ERR_UNSUPPORTED;
     if (!e && c->canary)
-        e = canary_time(c->canary, CANARY_MAX_MS, &ns, &why);
-    json_add_text(reply, "canary_why", e && !why.text[0] ? err_words(e) : why.text, ok);
-    json_add_bool(reply, "canary_unbuilt", unbuilt, ok);
-    return e ? 0 : ns;
+        e = canary_time(c->canary, CANARY_MAX_MS, &out->canary_ns, why);
+    out->canary_why = e && !why->text[0] ? err_words(e) : why->text;
+    out->gflops = out->canary_ns > 0 ? canary_flops(c->canary) / out->canary_ns : 0;
 }
 
 cJSON *child_describe(struct child *c, const cJSON *request)
 {
-    cJSON *reply = cJSON_CreateObject();
-    bool ok = reply != NULL, want_canary = false;
-    double ns = 0;
+    struct describe_reply out = {
+        .device = device_desc_to_json(c->ops->describe(c->device)), .simulated = c->ops->simulated, .builds = true};
+    struct child_compiler compiler = {.words = ""};
+    struct describe_args in;
+    struct why why = {""};
 
-    json_bool_or(request, "canary", false, &want_canary, NULL);
-    if (want_canary)
-        ns = describe_canary(c, reply, &ok);
-    json_add_item(reply, "device", device_desc_to_json(c->ops->describe(c->device)), &ok);
-    json_add_bool(reply, "simulated", c->ops->simulated, &ok);
-    json_add_real(reply, "canary_ns", ns, &ok);
-    json_add_real(reply, "gflops", ns > 0 ? canary_flops(c->canary) / ns : 0, &ok);
-    child_add_compiler(c, reply, &ok);
-    if (ok)
-        return reply;
-    cJSON_Delete(reply);
-    return NULL;
+    (void)describe_args_read(request, &in, NULL);
+    if (in.canary)
+        describe_canary(c, &out, &why);
+    child_describe_compiler(c, &out, &compiler);
+    return out.device ? describe_reply_write(&out) : NULL;
 }
 
 /* Appends `text` with the compiler's temporary files called kernel.cl: equal mistakes then have equal words. */
@@ -219,21 +206,17 @@ static void append_without_paths(struct buf *out, const char *text, const char *
 }
 
 /* Compiler output behind the words: that is what a person wants to see. */
-void child_add_words(const struct child *c, cJSON *reply, enum err e, const struct why *why, const char *log, bool *ok)
+void child_words(const struct child *c, enum err e, const struct why *why, const char *log, struct buf *text)
 {
-    struct buf text;
-
-    buf_init(&text, MAX_LOG_BYTES);
+    buf_init(text, MAX_LOG_BYTES);
     if (e)
-        append_without_paths(&text, why->text, c->dir);
+        append_without_paths(text, why->text, c->dir);
     if (e == ERR_COMPILE && log && *log && !strstr(why->text, log)) {
-        buf_puts(&text, "\n");
-        append_without_paths(&text, log, c->dir);
+        buf_puts(text, "\n");
+        append_without_paths(text, log, c->dir);
     }
-    if (text.len > MAX_WHY_BYTES)
-        text.data[MAX_WHY_BYTES] = '\0';
-    json_add_text(reply, "why", buf_text(&text), ok);
-    buf_fini(&text);
+    if (text->len > MAX_WHY_BYTES)
+        text->data[MAX_WHY_BYTES] = '\0';
 }
 
 /* How many passes of a program or a sheet are run before anything is timed: of a sheet's the first; the others are for
@@ -274,26 +257,25 @@ static enum err verify_passes(struct child *c, struct child_program *p, int64_t 
     return e;
 }
 
-static cJSON *verify_reply(const struct child *c, enum err e, const char *stage, const struct why *why,
-                           const struct load_report *report, double verify_ms)
+static cJSON *verify_reply(const struct child *c, enum err e, const struct why *why, const struct child_program *p,
+                           struct verify_reply out)
 {
-    cJSON *reply = cJSON_CreateObject();
-    bool ok = reply != NULL;
+    const struct load_report *report = &p->report;
+    struct buf words;
+    cJSON *reply;
 
-    json_add_text(reply, "status", status_name(status_of_err(e)), &ok);
-    json_add_text(reply, "stage", e ? stage : "", &ok);
-    child_add_words(c, reply, e, why, report->log, &ok);
-    json_add_real(reply, "build_ms", (double)report->build_ns * 1e-6, &ok);
-    json_add_bool(reply, "build_cached", report->build_cached, &ok);
-    json_add_text(reply, "compiler", report->compiler, &ok);
-    json_add_text(reply, "built_by", report->built_by, &ok);
-    json_add_real(reply, "verify_ms", verify_ms, &ok);
-    if (report->n_resources > 0)
-        json_add_item(reply, "resources", resources_json(report->resources, (size_t)report->n_resources), &ok);
-    if (ok)
-        return reply;
-    cJSON_Delete(reply);
-    return NULL;
+    child_words(c, e, why, report->log, &words);
+    out.status = status_name(status_of_err(e));
+    out.why = buf_text(&words);
+    out.build_ms = (double)report->build_ns * 1e-6;
+    out.build_cached = report->build_cached;
+    out.compiler = report->compiler;
+    out.built_by = report->built_by;
+    out.once = ran_once(p);
+    out.resources = resources_json(report->resources, (size_t)report->n_resources);
+    reply = verify_reply_write(&out);
+    buf_fini(&words);
+    return reply;
 }
 
 /* A device with memory of its own: what it runs for us would be felt by what is timed on it, the compiler would not. A
@@ -328,21 +310,19 @@ cJSON *child_verify(struct child *c, const cJSON *request)
 {
     struct child_program p;
     struct why why = {""};
-    const char *hex = "", *sheet = "", *stage = "prepare";
+    const char *stage = "prepare";
     int64_t from = clock_now_ns(), late_ns = 0;
-    bool ok = true;
+    struct verify_args in;
     cJSON *reply;
     enum err e;
 
     child_program_init(&p);
     child_at(c, "build", SANDBOX_NOWHERE);
-    e = json_get_text(request, "program", &hex, &why);
+    e = verify_args_read(request, &in, &why);
     if (!e)
-        e = json_text_or(request, "sheet", "", &sheet, &why);
-    if (!e)
-        e = child_program_read(c, &p, hex, &why);
-    if (!e && *sheet)
-        e = child_sheet_read(c, &p, sheet, &why);
+        e = child_program_read(c, &p, in.program, &why);
+    if (!e && *in.sheet)
+        e = child_sheet_read(c, &p, in.sheet, &why);
     if (!e) {
         stage = "build";
         e = compile_and_load(c, &p, &why);
@@ -353,8 +333,10 @@ cJSON *child_verify(struct child *c, const cJSON *request)
         e = verify_passes(c, &p, &late_ns, &why);
     }
     p.report.build_ns += late_ns;
-    reply = verify_reply(c, e, stage, &why, &p.report, p.loaded ? (double)(clock_now_ns() - from - late_ns) * 1e-6 : 0);
-    json_add_bool(reply, "once", ran_once(&p), &ok);
+    reply = verify_reply(
+        c, e, &why, &p,
+        (struct verify_reply){.stage = e ? stage : "",
+                              .verify_ms = p.loaded ? (double)(clock_now_ns() - from - late_ns) * 1e-6 : 0});
     child_program_fini(c, &p);
     if (c->lock_fd >= 0)
         lock_release(c->lock_fd);
@@ -390,7 +372,7 @@ static int serve(struct child *c, const struct why *refused)
 
     frame_reader_init(&reader, c->fd);
     while (!e && frame_read(&reader, -1, &request, NULL) == ERR_OK) {
-        e = frame_send(c->fd, refused ? child_refusal(refused) : answer(c, request));
+        e = frame_send(c->fd, refused ? child_refuse(refused) : answer(c, request));
         cJSON_Delete(request);
         request = NULL;
     }

@@ -5,6 +5,7 @@
 #include "agent/host.h"
 #include "agent/sandbox.h"
 #include "agent/workdir.h"
+#include "core/buf.h"
 #include "core/clock.h"
 #include "core/file.h"
 #include "runtime/device_checks.h"
@@ -37,70 +38,60 @@ static enum err want_compiler(struct child *c, int sm, int cuda_version, struct 
 
 /* The one that this device's modules are compiled with here, beside its driver; compiles_apart: into code, so that
  * another child can do it, not into PTX, of which the driver makes code when it is loaded. */
-static void add_compiler_used(const struct device_desc *d, cJSON *reply, bool *ok)
+static void describe_used(const struct device_desc *d, struct describe_reply *out, struct child_compiler *keeps)
 {
     struct nvrtc *n = NULL;
-    char text[800];
 
     if (nvrtc_open_for(NULL, (int)d->sm, host_cuda_version(d), &n, NULL))
         return;
-    snprintf(text, sizeof text, "NVRTC %d.%d (%.700s)", nvrtc_version(n) / 1000, nvrtc_version(n) % 1000 / 10,
-             nvrtc_path(n));
-    json_add_bool(reply, "compiles_apart", nvrtc_supports(n, (int)d->sm, NULL) == ERR_OK, ok);
+    snprintf(keeps->words, sizeof keeps->words, "NVRTC %d.%d (%.700s)", nvrtc_version(n) / 1000,
+             nvrtc_version(n) % 1000 / 10, nvrtc_path(n));
+    out->compiles_apart = nvrtc_supports(n, (int)d->sm, NULL) == ERR_OK;
+    out->compiler = keeps->words;
     nvrtc_close(n);
-    json_add_text(reply, "compiler", text, ok);
 }
 
-void child_add_compiler(struct child *c, cJSON *reply, bool *ok)
+void child_describe_compiler(struct child *c, struct describe_reply *out, struct child_compiler *keeps)
 {
     const int sm = (int)c->ops->describe(c->device)->sm;
-    struct why why = {""};
     bool as_ptx = false;
     int target;
     enum err e;
 
     if (sm <= 0)
         return;
-    e = want_compiler(c, sm, INT_MAX, &why);
+    e = want_compiler(c, sm, INT_MAX, &keeps->why);
     if (e == ERR_UNSUPPORTED && nvrtc_target(c->nvrtc, sm, &target, &as_ptx))
         e = ERR_OK; /* newer than the compiler: the driver makes code of its PTX */
-    json_add_bool(reply, "builds", !e, ok);
-    json_add_text(reply, "builds_why", e ? why.text : "", ok);
-    add_compiler_used(c->ops->describe(c->device), reply, ok);
+    out->builds = !e;
+    out->builds_why = e ? keeps->why.text : "";
+    describe_used(c->ops->describe(c->device), out, keeps);
 }
 
-cJSON *child_refusal(const struct why *why)
+cJSON *child_refuse(const struct why *why)
 {
-    cJSON *reply = cJSON_CreateObject();
-    bool ok = reply != NULL;
-
-    json_add_text(reply, "refused", why->text, &ok);
-    return reply;
+    return child_refusal_write(&(struct child_refusal){.refused = why->text});
 }
 
 cJSON *child_compiler(struct child *c, const cJSON *request)
 {
-    const cJSON *sm, *sms = cJSON_GetObjectItemCaseSensitive(request, "sms");
     char one[32], names[128] = "", paths[800] = "";
+    struct compiler_args in;
     struct why why = {""};
-    cJSON *reply;
-    bool ok;
+    const cJSON *sm;
 
-    cJSON_ArrayForEach(sm, sms)
+    (void)compiler_args_read(request, &in, NULL);
+    cJSON_ArrayForEach(sm, in.sms)
     {
         if (want_compiler(c, sm->valueint, INT_MAX, &why))
-            return child_refusal(&why);
+            return child_refuse(&why);
         nvrtc_name(c->nvrtc, one, sizeof one);
         if (strstr(names, one))
             continue;
         snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", *names ? ", " : "", one);
         snprintf(paths + strlen(paths), sizeof paths - strlen(paths), "%s%s", *paths ? ", " : "", nvrtc_path(c->nvrtc));
     }
-    reply = cJSON_CreateObject();
-    ok = reply != NULL;
-    json_add_text(reply, "compiler", names, &ok);
-    json_add_text(reply, "path", paths, &ok);
-    return reply;
+    return compiler_reply_write(&(struct compiler_reply){.compiler = names, .path = paths});
 }
 
 /* The program and its sources, as they lie in the work directory; expected values are not needed. */
@@ -153,20 +144,23 @@ static enum err compile_module(struct child *c, const struct child_program *p, c
 static cJSON *compile_reply(const struct child *c, enum err e, const char *stage, const struct why *why,
                             struct compiled *x)
 {
-    cJSON *reply = cJSON_CreateObject();
+    struct compile_reply out = {.status = status_name(status_of_err(e)),
+                                .stage = e ? stage : "",
+                                .build_ms = (double)x->report.build_ns * 1e-6,
+                                .files = x->files,
+                                .resources = x->resources};
     char compiler[32] = "";
-    bool ok = reply && x->ok;
+    struct buf words;
+    cJSON *reply;
 
-    json_add_text(reply, "status", status_name(status_of_err(e)), &ok);
-    json_add_text(reply, "stage", e ? stage : "", &ok);
-    child_add_words(c, reply, e, why, x->report.log, &ok);
+    child_words(c, e, why, x->report.log, &words);
     if (c->nvrtc)
         nvrtc_name(c->nvrtc, compiler, sizeof compiler);
-    json_add_text(reply, "compiler", compiler, &ok);
-    json_add_real(reply, "build_ms", (double)x->report.build_ns * 1e-6, &ok);
-    json_add_item(reply, "files", x->files, &ok);
-    json_add_item(reply, "resources", x->resources, &ok);
-    if (ok)
+    out.compiler = compiler;
+    out.why = buf_text(&words);
+    reply = compile_reply_write(&out);
+    buf_fini(&words);
+    if (x->ok)
         return reply;
     cJSON_Delete(reply);
     return NULL;
@@ -175,30 +169,26 @@ static cJSON *compile_reply(const struct child *c, enum err e, const char *stage
 cJSON *child_compile(struct child *c, const cJSON *request)
 {
     struct compiled x = {.files = cJSON_CreateArray(), .resources = cJSON_CreateArray()};
-    const char *hex = "", *stage = "prepare";
+    const char *stage = "prepare";
     struct child_program p;
+    struct compile_args in;
     struct why why = {""};
-    int64_t sm = 0, cuda_version = INT_MAX;
     cJSON *reply;
     enum err e;
 
     x.ok = x.files && x.resources;
     child_program_init(&p);
     child_at(c, "build", SANDBOX_NOWHERE);
-    e = json_get_text(request, "program", &hex, &why);
+    e = compile_args_read(request, &in, &why);
     if (!e)
-        e = json_get_i64(request, "sm", 1, 9999, &sm, &why);
-    if (!e)
-        e = json_i64_or(request, "cuda_version", INT_MAX, 0, INT_MAX, &cuda_version, &why);
-    if (!e)
-        e = read_sources(c, &p, hex, &why);
+        e = read_sources(c, &p, in.program, &why);
     if (!e) {
         stage = "build";
-        e = want_compiler(c, (int)sm, (int)cuda_version, &why);
+        e = want_compiler(c, (int)in.sm, (int)in.cuda_version, &why);
     }
     for (size_t i = 0; !e && i < p.program.n_modules; i++)
         if (p.program.modules[i].lang == LANG_CUDA_C)
-            e = compile_module(c, &p, &p.program.modules[i], (int)sm, &x, &why);
+            e = compile_module(c, &p, &p.program.modules[i], (int)in.sm, &x, &why);
     reply = compile_reply(c, e, stage, &why, &x);
     child_program_fini(c, &p);
     free(x.report.log);

@@ -4,6 +4,8 @@
 #define TUNE_AGENT_CHILD_OPS_H
 
 #include "agent/canary.h"
+#include "agent/child_calls.h"
+#include "core/buf.h"
 #include "core/err.h"
 #include "core/json.h"
 #include "logs/record.h"
@@ -66,8 +68,9 @@ void child_open_canary(struct child *c);
 double child_canary_ns(struct child *c);
 double child_canary_now_ns(struct child *c);
 
-/* Adds "why": the words, and the compiler's behind them, with the child's own paths left out. */
-void child_add_words(const struct child *c, cJSON *reply, enum err e, const struct why *why, const char *log, bool *ok);
+/* Makes a text (the caller's, by buf_fini): the words, and the compiler's behind them, with the child's own paths left
+ * out; "" of ERR_OK. */
+void child_words(const struct child *c, enum err e, const struct why *why, const char *log, struct buf *text);
 
 /* The status of a trial that failed with `e`. */
 enum record_status status_of_err(enum err e);
@@ -79,12 +82,18 @@ cJSON *child_time(struct child *c, const cJSON *request);
 
 /* ---- child_build.c ---- */
 
-/* Adds "builds" and "builds_why" to the description of a CUDA device: is a compiler here that knows it? */
-void child_add_compiler(struct child *c, cJSON *reply, bool *ok);
+/* What a description of a compiler points at. */
+struct child_compiler {
+    struct why why;
+    char words[800];
+};
+
+/* Of a CUDA device: is a compiler here that knows it? */
+void child_describe_compiler(struct child *c, struct describe_reply *out, struct child_compiler *keeps);
 void child_close_compiler(struct child *c);
 
 /* The answer to a request that is not taken, with the words; NULL on lack of memory. */
-cJSON *child_refusal(const struct why *why);
+cJSON *child_refuse(const struct why *why);
 
 /* Answers, of a child without a device too. */
 cJSON *child_compiler(struct child *c, const cJSON *request);

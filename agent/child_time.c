@@ -32,31 +32,17 @@ struct timed {
     struct cool cool;
 };
 
-static double real_or(const cJSON *object, const char *name, double otherwise)
+static struct timing_rules rules_of(const struct time_trial *in)
 {
-    const cJSON *member = cJSON_GetObjectItemCaseSensitive(object, name);
-
-    return cJSON_IsNumber(member) ? member->valuedouble : otherwise;
-}
-
-static int int_within(const cJSON *object, const char *name, int otherwise, int min, int max)
-{
-    const double v = real_or(object, name, otherwise);
-
-    return v < min ? min : v > max ? max : (int)v;
-}
-
-static void read_rules(const cJSON *o, struct timing_rules *r)
-{
-    r->rounds = int_within(o, "rounds", 5, 1, TIMING_MAX_ROUNDS);
-    r->rounds_near_best = int_within(o, "rounds_near_best", 9, 1, TIMING_MAX_ROUNDS);
-    r->min_calls = int_within(o, "min_calls", 3, 1, 1000);
-    r->warmup = int_within(o, "warmup", 1, 0, 100);
-    r->min_slot_ns = real_or(o, "min_slot_ns", 5e6);
-    r->best_ns = real_or(o, "best_ns", 0);
-    r->best_lnratio = real_or(o, "best_lnratio", NAN);
-    r->bridge = real_or(o, "bridge", 0);
-    r->may_censor = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(o, "may_censor"));
+    return (struct timing_rules){.rounds = (int)in->rounds,
+                                 .rounds_near_best = (int)in->rounds_near_best,
+                                 .min_calls = (int)in->min_calls,
+                                 .warmup = (int)in->warmup,
+                                 .min_slot_ns = in->min_slot_ns,
+                                 .best_ns = in->best_ns,
+                                 .best_lnratio = in->best_lnratio,
+                                 .bridge = in->bridge,
+                                 .may_censor = in->may_censor};
 }
 
 static void note_slot(int i, void *arg)
@@ -93,18 +79,17 @@ static enum err read_and_load(struct timed *t, struct child_program *p, const ch
 static void load_item(struct timed *t, int i, const cJSON *trial)
 {
     struct measure_item *m = &t->items[i];
-    const char *hex = "", *sheet = "";
+    struct time_trial in;
 
     t->stage[i] = "load";
-    read_rules(trial, &m->rules);
-    json_bool_or(trial, "energy", false, &t->wants_energy[i], NULL);
-    t->least_flops[i] = real_or(trial, "least_flops", 0);
-    m->e = json_get_text(trial, "program", &hex, &m->why);
+    m->e = time_trial_read(trial, &in, &m->why);
+    m->rules = rules_of(&in);
+    t->wants_energy[i] = in.energy;
+    t->least_flops[i] = in.least_flops;
     if (!m->e)
-        m->e = read_and_load(t, &t->programs[i], hex, i, &m->why);
-    json_text_or(trial, "sheet", "", &sheet, NULL);
-    if (!m->e && *sheet)
-        m->e = child_sheet_read(t->child, &t->programs[i], sheet, &m->why);
+        m->e = read_and_load(t, &t->programs[i], in.program, i, &m->why);
+    if (!m->e && *in.sheet)
+        m->e = child_sheet_read(t->child, &t->programs[i], in.sheet, &m->why);
     if (m->e)
         return;
     t->stage[i] = "time";
@@ -136,13 +121,9 @@ static enum err want_anchor(struct timed *t, const char *hex, struct why *why)
 }
 
 /* The anchor goes by the rules of the first trial. */
-static void load_anchor(struct timed *t, const cJSON *request)
+static void load_anchor(struct timed *t, const char *hex)
 {
-    const char *hex = "";
-
-    if (json_text_or(request, "anchor", "", &hex, NULL) || !*hex)
-        return;
-    if (want_anchor(t, hex, &t->anchor.why))
+    if (!*hex || want_anchor(t, hex, &t->anchor.why))
         return;
     t->anchor.program = &t->child->anchor->program;
     t->anchor.loaded = t->child->anchor->loaded;
@@ -299,63 +280,60 @@ static cJSON *anchor_slots_of(const struct timed *t, const struct timing_series 
     return cJSON_CreateDoubleArray(ns, 2 * n);
 }
 
-static cJSON *trial_reply(const struct timed *t, int i, bool *ok)
+static cJSON *trial_reply(const struct timed *t, int i)
 {
     const struct measure_item *m = &t->items[i];
     const bool timed = !m->e && m->series.n > 0;
-    cJSON *o = cJSON_CreateObject();
+    struct timed_trial out = {
+        .status = status_name(m->e    ? status_of_err(m->e)
+                              : timed ? STATUS_OK
+                                      : STATUS_RUNTIME),
+        .stage = timed ? "" : t->stage[i],
+        .cause = t->no_energy[i] ? RECORD_NO_ENERGY : NULL,
+        .why = timed  ? ""
+               : m->e ? m->why.text
+                      : "no run of it could be timed",
+        .device_ms = m->spent_ns * 1e-6,
+        .check_ms = m->check_ns * 1e-6,
+        .time_ns = NAN,
+        .energy_j = NAN,
+        .lnratio = NAN,
+        .se = NAN,
+        .pack_ns = NAN,
+    };
 
-    *ok = *ok && o;
-    json_add_text(o, "status", status_name(m->e ? status_of_err(m->e) : timed ? STATUS_OK : STATUS_RUNTIME), ok);
-    json_add_text(o, "stage", timed ? "" : t->stage[i], ok);
-    if (t->no_energy[i])
-        json_add_text(o, "cause", RECORD_NO_ENERGY, ok);
-    json_add_text(o, "why", timed ? "" : m->e ? m->why.text : "no run of it could be timed", ok);
-    json_add_real(o, "device_ms", m->spent_ns * 1e-6, ok);
-    json_add_real(o, "check_ms", m->check_ns * 1e-6, ok);
     if (!timed)
-        return o;
-    json_add_real(o, "time_ns", m->value.time_ns, ok);
+        return timed_trial_write(&out);
+    out.time_ns = m->value.time_ns;
     if (t->energy_j[i] > 0)
-        json_add_real(o, "energy_j", t->energy_j[i], ok);
-    if (!isnan(m->value.lnratio))
-        json_add_real(o, "lnratio", m->value.lnratio, ok);
-    json_add_real(o, "se", m->value.se, ok);
-    json_add_i64(o, "rounds", m->series.n, ok);
-    json_add_i64(o, "calls", m->series.calls, ok);
-    json_add_bool(o, "censored", m->censored, ok);
-    json_add_item(o, "samples", samples_of(&m->series), ok);
-    json_add_item(o, "anchors", anchor_samples_of(t, &m->series), ok);
-    json_add_item(o, "anchor_slots", anchor_slots_of(t, &m->series), ok);
-    json_add_real(o, "pack_ns", m->pack_ns, ok);
-    return o;
-}
-
-static void add_sense(cJSON *reply, const struct timed *t, bool *ok)
-{
-    cJSON *sense = cool_to_json(&t->cool);
-
-    if (sense)
-        json_add_item(reply, "sense", sense, ok);
+        out.energy_j = t->energy_j[i];
+    out.lnratio = m->value.lnratio;
+    out.se = m->value.se;
+    out.rounds = m->series.n;
+    out.calls = m->series.calls;
+    out.censored = m->censored;
+    out.samples = samples_of(&m->series);
+    out.anchors = anchor_samples_of(t, &m->series);
+    out.anchor_slots = anchor_slots_of(t, &m->series);
+    out.pack_ns = m->pack_ns;
+    return timed_trial_write(&out);
 }
 
 static cJSON *batch_reply(struct timed *t)
 {
-    cJSON *reply = cJSON_CreateObject(), *trials = cJSON_CreateArray();
-    bool ok = reply && trials;
+    struct time_reply out = {.canary_before = t->canary_before,
+                             .canary_after = t->canary_after,
+                             .canary_rounds = cJSON_CreateDoubleArray(t->batch.canary_ns, t->batch.n_canaries),
+                             .gflops = gflops_of(t),
+                             .anchor_why = t->anchor.why.text,
+                             .sense = cool_to_json(&t->cool)};
+    bool ok = true;
 
     for (int i = 0; ok && i < t->batch.n_items; i++)
-        cJSON_AddItemToArray(trials, trial_reply(t, i, &ok));
-    json_add_item(reply, "trials", trials, &ok);
-    json_add_real(reply, "canary_before", t->canary_before, &ok);
-    json_add_real(reply, "canary_after", t->canary_after, &ok);
-    json_add_item(reply, "canary_rounds", cJSON_CreateDoubleArray(t->batch.canary_ns, t->batch.n_canaries), &ok);
-    json_add_real(reply, "gflops", gflops_of(t), &ok);
-    json_add_text(reply, "anchor_why", t->anchor.why.text, &ok);
-    add_sense(reply, t, &ok);
+        call_list_add(&out.trials, trial_reply(t, i), &ok);
     if (ok)
-        return reply;
-    cJSON_Delete(reply);
+        return time_reply_write(&out);
+    call_drop(&time_reply_shape, &out);
     return NULL;
 }
 
@@ -394,11 +372,13 @@ static void leave_if_lost(struct timed *t)
 cJSON *child_time(struct child *c, const cJSON *request)
 {
     struct timed *t = calloc(1, sizeof *t);
-    const cJSON *trials = NULL, *trial;
+    struct time_args in;
+    const cJSON *trial;
     cJSON *reply;
 
     if (!t)
         return NULL;
+    (void)time_args_read(request, &in, NULL);
     t->child = c;
     t->batch.items = t->items;
     t->batch.before_slot = note_slot;
@@ -406,10 +386,9 @@ cJSON *child_time(struct child *c, const cJSON *request)
     t->batch.arg = t;
     t->cool.ops = c->ops;
     t->cool.device = c->device;
-    cool_read_rules(cJSON_GetObjectItemCaseSensitive(request, "cool"), &t->cool_rules);
-    rng_init(&t->batch.rng, (uint64_t)real_or(request, "seed", 1));
-    json_get_array(request, "trials", &trials, NULL);
-    cJSON_ArrayForEach(trial, trials)
+    (void)cool_rules_read(in.cool, &t->cool_rules, NULL);
+    rng_init(&t->batch.rng, (uint64_t)in.seed);
+    cJSON_ArrayForEach(trial, in.trials)
     {
         if (t->batch.n_items == TIMING_MAX_BATCH)
             break;
@@ -417,7 +396,7 @@ cJSON *child_time(struct child *c, const cJSON *request)
         load_item(t, t->batch.n_items, trial);
         t->batch.n_items++;
     }
-    load_anchor(t, request);
+    load_anchor(t, in.anchor);
     assert(!t->batch.anchor || c->anchor);
     run_batch(t);
     leave_if_lost(t);

@@ -12,24 +12,6 @@ static void read_sensors(struct cool *c, struct sense *out)
         memset(out, 0, sizeof *out);
 }
 
-void cool_add_rules(cJSON *request, const struct cool_rules *r, bool *ok)
-{
-    if (r->max_c > 0)
-        json_add_real(request, "max_c", r->max_c, ok);
-    if (r->pause_s > 0)
-        json_add_real(request, "pause_s", r->pause_s, ok);
-    if (r->throttled)
-        json_add_bool(request, "throttled", true, ok);
-}
-
-void cool_read_rules(const cJSON *request, struct cool_rules *out)
-{
-    memset(out, 0, sizeof *out);
-    json_real_or(request, "max_c", 0, &out->max_c, NULL);
-    json_real_or(request, "pause_s", 0, &out->pause_s, NULL);
-    json_bool_or(request, "throttled", false, &out->throttled, NULL);
-}
-
 /* What cannot be read is no reason to wait. */
 static bool is_hot(const struct sense *s, const struct cool_rules *r)
 {

@@ -3,6 +3,7 @@
 #ifndef TUNE_AGENT_COOL_H
 #define TUNE_AGENT_COOL_H
 
+#include "agent/child_calls.h"
 #include "core/clock.h"
 #include "core/json.h"
 #include "runtime/device.h"
@@ -10,12 +11,6 @@
 #include <stdbool.h>
 
 #define COOL_MAX_S 300 /* longest wait for a device to cool */
-
-struct cool_rules {
-    double max_c;   /* wait while it is hotter; 0 = never */
-    double pause_s; /* wait at least so long before each batch */
-    bool throttled; /* wait while its clocks are held down */
-};
 
 /* Readings round one batch. */
 struct cool {
@@ -26,10 +21,6 @@ struct cool {
     double waited_s;
     bool hot; /* over the limit still when the wait was given up */
 };
-
-/* Adds the rules to a request, if there are any; and reads them there. */
-void cool_add_rules(cJSON *request, const struct cool_rules *r, bool *ok);
-void cool_read_rules(const cJSON *request, struct cool_rules *out);
 
 /* Waits as the rules say, at most COOL_MAX_S; calls `alive` every half second. Then takes c->before. */
 void cool_wait(struct cool *c, const struct cool_rules *r, void (*alive)(void *arg), void *arg);

@@ -64,26 +64,23 @@ enum err forge_ask_compiler(struct forge *f, const int *sms, int n_sms, char *na
                             size_t n_path, struct why *why)
 {
     const struct sandbox_limits limits = {.build_s = START_S, .run_s = START_S};
-    const char *refused = NULL, *words = "";
-    cJSON *request, *reply = NULL;
+    struct compiler_args args = {.op = "compiler"};
+    struct compiler_reply answer;
     struct sandbox_end end;
+    cJSON *reply = NULL;
     enum err e = start_child(f, why);
-    bool ok;
 
     if (e)
         return e;
-    request = cJSON_CreateObject();
-    ok = request != NULL;
-    json_add_text(request, "op", "compiler", &ok);
-    json_add_item(request, "sms", cJSON_CreateIntArray(sms, n_sms), &ok);
-    sandbox_ask(&f->child, request, &limits, &reply, &end);
+    args.sms = cJSON_CreateIntArray(sms, n_sms);
+    sandbox_ask(&f->child, compiler_args_write(&args), &limits, &reply, &end);
     if (end.fate != SANDBOX_REPLIED)
         return why_set(why, ERR_CHILD, "cannot ask the compiler: %s", end.words.text);
-    e = json_get_text(reply, "refused", &refused, NULL) == ERR_OK ? why_set(why, ERR_UNSUPPORTED, "%s", refused)
-                                                                  : json_get_text(reply, "compiler", &words, why);
-    snprintf(name, n_name, "%s", words);
-    json_text_or(reply, "path", "", &words, NULL);
-    snprintf(path, n_path, "%s", words);
+    e = compiler_reply_read(reply, &answer, why);
+    if (answer.refused)
+        e = why_set(why, ERR_UNSUPPORTED, "%s", answer.refused);
+    snprintf(name, n_name, "%s", answer.compiler);
+    snprintf(path, n_path, "%s", answer.path);
     cJSON_Delete(reply);
     return e;
 }
@@ -111,9 +108,9 @@ static enum err take_file(const struct forge *f, const char *name, struct buf *o
     return e;
 }
 
-static void take_code(const struct forge *f, const cJSON *reply, struct built *b, struct buf *code)
+static void take_code(const struct forge *f, const cJSON *names, struct built *b, struct buf *code)
 {
-    const cJSON *name, *names = cJSON_GetObjectItemCaseSensitive(reply, "files");
+    const cJSON *name;
     struct why why = {""};
 
     cJSON_ArrayForEach(name, names)
@@ -135,23 +132,19 @@ static void take_code(const struct forge *f, const cJSON *reply, struct built *b
 
 static void take_reply(const struct forge *f, const cJSON *reply, struct built *b, struct buf *code)
 {
-    const cJSON *resources = cJSON_GetObjectItemCaseSensitive(reply, "resources");
-    const char *status = "", *stage = "", *words = "", *compiler = "";
+    struct compile_reply answer;
     int number;
 
-    json_text_or(reply, "status", "", &status, NULL);
-    json_text_or(reply, "stage", "", &stage, NULL);
-    json_text_or(reply, "why", "", &words, NULL);
-    json_real_or(reply, "build_ms", 0, &b->build_ms, NULL);
-    json_text_or(reply, "compiler", "", &compiler, NULL);
-    snprintf(b->compiler, sizeof b->compiler, "%s", compiler);
-    number = status_by_name(status);
+    (void)compile_reply_read(reply, &answer, NULL);
+    b->build_ms = answer.build_ms;
+    snprintf(b->compiler, sizeof b->compiler, "%s", answer.compiler);
+    number = status_by_name(answer.status);
     if (number != STATUS_OK) {
-        fail(b, number < 0 ? STATUS_CRASH : (enum record_status)number, stage, words);
+        fail(b, number < 0 ? STATUS_CRASH : (enum record_status)number, answer.stage, answer.why);
         return;
     }
-    b->resources = cJSON_GetArraySize(resources) > 0 ? cJSON_Duplicate(resources, true) : NULL;
-    take_code(f, reply, b, code);
+    b->resources = cJSON_GetArraySize(answer.resources) > 0 ? cJSON_Duplicate(answer.resources, true) : NULL;
+    take_code(f, answer.files, b, code);
 }
 
 static enum err ask_compile(struct forge *f, const struct forge_order *o, cJSON **reply, struct sandbox_end *end,
@@ -161,19 +154,13 @@ static enum err ask_compile(struct forge *f, const struct forge_order *o, cJSON 
         .build_s = o->build_s, .run_s = o->build_s, .start_s = START_S, .memory_bytes = o->memory_bytes};
     const bool fresh = !sandbox_is_alive(&f->child) || f->n_built >= FORGE_CHILD_BUILDS;
     const enum err e = fresh ? start_child(f, why) : ERR_OK;
-    cJSON *request;
-    bool ok;
+    const struct compile_args args = {
+        .op = "compile", .program = o->program, .sm = o->sm, .cuda_version = o->cuda_version};
 
     if (e)
         return e;
     f->n_built++;
-    request = cJSON_CreateObject();
-    ok = request != NULL;
-    json_add_text(request, "op", "compile", &ok);
-    json_add_text(request, "program", o->program, &ok);
-    json_add_i64(request, "sm", o->sm, &ok);
-    json_add_i64(request, "cuda_version", o->cuda_version, &ok);
-    sandbox_ask(&f->child, request, &limits, reply, end);
+    sandbox_ask(&f->child, compile_args_write(&args), &limits, reply, end);
     return end->fate == SANDBOX_CANCELLED ? ERR_CANCELLED : ERR_OK;
 }
 

@@ -90,18 +90,6 @@ static enum err replace_child(struct rig *r, struct sandbox *s, const char *mode
     return ERR_CANCELLED;
 }
 
-static cJSON *request_of(const char *op)
-{
-    cJSON *o = cJSON_CreateObject();
-    bool ok = o != NULL;
-
-    json_add_text(o, "op", op, &ok);
-    if (ok)
-        return o;
-    cJSON_Delete(o);
-    return NULL;
-}
-
 int64_t rig_memory_limit(int64_t bytes)
 {
     const int64_t left = host_available_bytes();
@@ -120,58 +108,46 @@ void rig_kill(struct rig *r)
 
 /* ---- open ---- */
 
-static void take_compiler(struct rig *r, const cJSON *reply)
+static void take_compiler(struct rig *r, const struct describe_reply *d)
 {
-    const char *words = "", *compiler = "";
-
-    json_text_or(reply, "compiler", "", &compiler, NULL);
-    snprintf(r->compiler, sizeof r->compiler, "%s", compiler);
-    json_bool_or(reply, "builds", true, &r->builds, NULL);
-    json_bool_or(reply, "compiles_apart", false, &r->compiles_apart, NULL);
-    json_text_or(reply, "builds_why", "", &words, NULL);
-    why_set(&r->builds_why, ERR_OK, "%s", words);
-    if (r->options.no_build && r->builds)
+    snprintf(r->compiler, sizeof r->compiler, "%s", d->compiler);
+    why_set(&r->builds_why, ERR_OK, "%s", d->builds_why);
+    if (r->options.no_build && d->builds)
         why_set(&r->builds_why, ERR_OK, "--no-build leaves building to builders");
-    r->builds = r->builds && !r->options.no_build;
-    r->compiles_apart = r->compiles_apart && r->builds && r->desc.sm > 0;
+    r->builds = d->builds && !r->options.no_build;
+    r->compiles_apart = d->compiles_apart && r->builds && r->desc.sm > 0;
 }
 
-static void take_canary(struct rig *r, const cJSON *reply)
+static enum err take_description(struct rig *r, const cJSON *reply, struct why *why)
 {
-    const char *words = "";
+    struct describe_reply d;
+    enum err e = describe_reply_read(reply, &d, why);
 
-    json_real_or(reply, "canary_ns", 0, &r->canary_ns, NULL);
-    json_real_or(reply, "gflops", 0, &r->canary_gflops, NULL);
-    json_bool_or(reply, "canary_unbuilt", false, &r->canary_unbuilt, NULL);
-    json_text_or(reply, "canary_why", "", &words, NULL);
-    why_set(&r->canary_why, ERR_OK, "%s", words);
+    if (d.refused)
+        return why_set(why, ERR_DEVICE, "cannot open the device %s: %s", r->options.device, d.refused);
+    if (!e)
+        e = device_desc_from_json(d.device, &r->desc, why);
+    r->simulated = d.simulated;
+    r->canary_ns = d.canary_ns;
+    r->canary_gflops = d.gflops;
+    r->canary_unbuilt = d.canary_unbuilt;
+    why_set(&r->canary_why, ERR_OK, "%s", d.canary_why);
+    take_compiler(r, &d);
+    return e;
 }
 
 static enum err ask_description(struct rig *r, bool canary, struct why *why)
 {
     const struct sandbox_limits limits = {.build_s = START_S, .run_s = START_S};
-    cJSON *request = request_of("describe"), *reply = NULL;
-    const cJSON *device = NULL;
-    const char *refused = NULL;
+    const struct describe_args args = {.op = "describe", .canary = canary};
     struct sandbox_end end;
-    bool ok = request != NULL;
+    cJSON *reply = NULL;
     enum err e;
 
-    json_add_bool(request, "canary", canary, &ok);
-    sandbox_ask(&r->time, request, &limits, &reply, &end);
+    sandbox_ask(&r->time, describe_args_write(&args), &limits, &reply, &end);
     if (end.fate != SANDBOX_REPLIED)
         return why_set(why, ERR_CHILD, "cannot ask the device %s: %s", r->options.device, end.words.text);
-    if (json_get_text(reply, "refused", &refused, NULL) == ERR_OK) {
-        e = why_set(why, ERR_DEVICE, "cannot open the device %s: %s", r->options.device, refused);
-        cJSON_Delete(reply);
-        return e;
-    }
-    e = json_get_object(reply, "device", &device, why);
-    if (!e)
-        e = device_desc_from_json(device, &r->desc, why);
-    json_bool_or(reply, "simulated", false, &r->simulated, NULL);
-    take_canary(r, reply);
-    take_compiler(r, reply);
+    e = take_description(r, reply, why);
     cJSON_Delete(reply);
     return e;
 }
@@ -355,21 +331,17 @@ static void ask_verify(struct rig *r, struct rig_builder *b, const struct trial 
                                           .run_s = t->run_s,
                                           .start_s = START_S,
                                           .memory_bytes = rig_memory_limit(t->memory_bytes)};
-    cJSON *request = request_of("verify");
-    bool ok = request != NULL;
+    const struct verify_args args = {.op = "verify", .program = program, .sheet = sheet};
     const enum err e = want_build_child(r, b, &end->words);
 
-    json_add_text(request, "program", program, &ok);
-    json_add_text(request, "sheet", sheet, &ok);
     if (e) {
-        cJSON_Delete(request);
         memset(end->stage, 0, sizeof end->stage);
         strcpy(end->stage, "start");
         end->fate = e == ERR_CANCELLED ? SANDBOX_CANCELLED : SANDBOX_DIED;
         return;
     }
     place_code(r, b->generation, t);
-    sandbox_ask(&b->child, request, &limits, reply, end);
+    sandbox_ask(&b->child, verify_args_write(&args), &limits, reply, end);
 }
 
 /* What a child's end means for the trial that it worked on. */
@@ -435,32 +407,19 @@ void rig_warm_anchor(struct rig *r, int i_builder, const struct trial *t)
 
 /* ---- timing ---- */
 
-static void add_cool_rules(cJSON *request, const struct rig *r, bool *ok)
-{
-    cJSON *rules = cJSON_CreateObject();
-
-    cool_add_rules(rules, &r->options.cool, ok);
-    json_add_item(request, "cool", rules, ok);
-}
-
 static cJSON *time_request(const struct rig *r, struct trial *const *trials, int n, bool anchored)
 {
-    cJSON *request = request_of("time"), *list = cJSON_CreateArray();
+    struct time_args args = {.op = "time", .anchor = anchored ? trials[0]->anchor_name.hex : ""};
     uint32_t seed = 0;
-    bool ok = request && list && entropy_fill(r->options.entropy, &seed, sizeof seed) == ERR_OK;
+    bool ok = entropy_fill(r->options.entropy, &seed, sizeof seed) == ERR_OK;
 
-    json_add_text(request, "anchor", anchored ? trials[0]->anchor_name.hex : "", &ok);
-    json_add_i64(request, "seed", seed, &ok);
-    add_cool_rules(request, r, &ok);
-    for (int i = 0; ok && i < n; i++) {
-        cJSON *item = trial_time_request(trials[i]);
-
-        ok = item && cJSON_AddItemToArray(list, item);
-    }
-    json_add_item(request, "trials", list, &ok);
+    args.seed = seed;
+    args.cool = cool_rules_write(&r->options.cool);
+    for (int i = 0; ok && i < n; i++)
+        call_list_add(&args.trials, trial_time_request(trials[i]), &ok);
     if (ok)
-        return request;
-    cJSON_Delete(request);
+        return time_args_write(&args);
+    call_drop(&time_args_shape, &args);
     return NULL;
 }
 
@@ -523,9 +482,8 @@ static int timing_cpu(const struct rig *r)
 }
 
 /* Tells of a device that had to cool, or did not. */
-static void tell_heat(const struct rig *r, const cJSON *reply)
+static void tell_heat(const struct rig *r, const cJSON *sense)
 {
-    const cJSON *sense = cJSON_GetObjectItemCaseSensitive(reply, "sense");
     const cJSON *before = cJSON_GetObjectItemCaseSensitive(sense, "before");
     double waited_s = 0, now_c = 0;
 
@@ -539,25 +497,22 @@ static void tell_heat(const struct rig *r, const cJSON *reply)
 
 static void take_batch(struct rig *r, struct trial *const *trials, int n, const cJSON *reply)
 {
-    const cJSON *list = cJSON_GetObjectItemCaseSensitive(reply, "trials"), *gflops;
-    const char *refused = NULL, *anchor_why = "";
+    struct time_reply batch;
 
-    gflops = cJSON_GetObjectItemCaseSensitive(reply, "gflops");
-    if (cJSON_IsNumber(gflops) && gflops->valuedouble > 0)
-        atomic_store(&r->gflops, gflops->valuedouble);
-    tell_heat(r, reply);
-    json_text_or(reply, "anchor_why", "", &anchor_why, NULL);
-    if (*anchor_why)
-        tell(r, 0, "timed without the anchor %.12s: %s", trials[0]->anchor_name.hex, anchor_why);
-    json_get_text(reply, "refused", &refused, NULL);
+    (void)time_reply_read(reply, &batch, NULL);
+    if (batch.gflops > 0)
+        atomic_store(&r->gflops, batch.gflops);
+    tell_heat(r, batch.sense);
+    if (*batch.anchor_why)
+        tell(r, 0, "timed without the anchor %.12s: %s", trials[0]->anchor_name.hex, batch.anchor_why);
     for (int i = 0; i < n; i++) {
-        const cJSON *item = cJSON_GetArrayItem(list, i);
+        const cJSON *item = cJSON_GetArrayItem(batch.trials, i);
 
         if (item)
             trial_take_time(trials[i], item, reply);
         else
             trial_fail(trials[i], STATUS_RUNTIME, "time",
-                       refused ? refused : "the child gave no answer for this trial");
+                       batch.refused ? batch.refused : "the child gave no answer for this trial");
         assert(trials[i]->finished);
         if (!keeps_child(trials[i]->record.status))
             r->n_timed = RIG_CHILD_TRIALS;
@@ -585,12 +540,11 @@ static void time_alone(struct rig *r, struct trial *t)
 /* Without an anchor nothing else tells that the machine was busy. A single round (a baseline) asks for no precision. */
 static bool is_disturbed(struct trial *const *trials, const cJSON *reply)
 {
-    double before = 0, after = 0;
+    struct time_reply batch;
 
-    json_real_or(reply, "canary_before", 0, &before, NULL);
-    json_real_or(reply, "canary_after", 0, &after, NULL);
-    return !trials[0]->anchor_name.hex[0] && trials[0]->rules.rounds > 1 && before > 0 && after > 0 &&
-           fabs(log(after / before)) > CANARY_APART;
+    (void)time_reply_read(reply, &batch, NULL);
+    return !trials[0]->anchor_name.hex[0] && trials[0]->rules.rounds > 1 && batch.canary_before > 0 &&
+           batch.canary_after > 0 && fabs(log(batch.canary_after / batch.canary_before)) > CANARY_APART;
 }
 
 static void time_together(struct rig *r, struct trial *const *trials, int n)

@@ -229,16 +229,15 @@ static bool over_limits(struct sandbox *s, const struct sandbox_limits *l, int64
 /* A progress frame renews the time limit; true for the final one. */
 static bool is_final(const cJSON *frame, struct sandbox_end *end, int64_t *since_ns)
 {
-    const char *stage = NULL;
-    int64_t i = SANDBOX_NOWHERE;
+    struct child_stage stage;
 
-    if (json_get_text(frame, "at", &stage, NULL))
+    (void)child_stage_read(frame, &stage, NULL);
+    if (!stage.at)
         return true;
-    json_i64_or(frame, "i", SANDBOX_NOWHERE, SANDBOX_NOWHERE, 1000, &i, NULL);
     *since_ns = clock_now_ns();
-    end->first_run = strcmp(stage, "first") == 0;
-    snprintf(end->stage, sizeof end->stage, "%s", end->first_run ? "verify" : stage);
-    end->i_item = (int)i;
+    end->first_run = strcmp(stage.at, "first") == 0;
+    snprintf(end->stage, sizeof end->stage, "%s", end->first_run ? "verify" : stage.at);
+    end->i_item = (int)stage.i;
     return false;
 }
 

@@ -4,6 +4,7 @@
 #ifndef TUNE_AGENT_SANDBOX_H
 #define TUNE_AGENT_SANDBOX_H
 
+#include "agent/child_calls.h"
 #include "agent/frame.h"
 #include "core/err.h"
 #include "core/json.h"
@@ -49,8 +50,6 @@ struct sandbox_limits {
 };
 
 enum sandbox_fate { SANDBOX_REPLIED, SANDBOX_DIED, SANDBOX_TIMEOUT, SANDBOX_MEMORY, SANDBOX_CANCELLED };
-
-#define SANDBOX_NOWHERE (-9) /* apart from measure.h's places, which are below 0 too */
 
 /* How a request ended. Anything but REPLIED and the child is gone already. */
 struct sandbox_end {

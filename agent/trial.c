@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/trial.h"
 
+#include "agent/child_calls.h"
 #include "core/clock.h"
 #include "core/err.h"
 #include "core/json.h"
@@ -14,20 +15,6 @@
 
 /* What the host needs beside the kernel, added to run_s: filling, packing and checking at a slow board's pace. */
 #define HOST_BYTES_PER_S 50e6
-
-static double real_or(const cJSON *object, const char *name, double otherwise)
-{
-    const cJSON *member = cJSON_GetObjectItemCaseSensitive(object, name);
-
-    return cJSON_IsNumber(member) ? member->valuedouble : otherwise;
-}
-
-static const char *text_or(const cJSON *object, const char *name, const char *otherwise)
-{
-    const cJSON *member = cJSON_GetObjectItemCaseSensitive(object, name);
-
-    return cJSON_IsString(member) && member->valuestring ? member->valuestring : otherwise;
-}
 
 #define COPY(to, from) snprintf(to, sizeof(to), "%.*s", (int)sizeof(to) - 1, from)
 
@@ -216,57 +203,53 @@ void trial_take_code(struct trial *t)
         trial_fail(t, t->code.status, t->code.stage[0] ? t->code.stage : "build", t->code.why ? t->code.why : "");
 }
 
-static enum record_status status_of(const cJSON *reply)
+static enum record_status status_of(const char *name)
 {
-    const int s = status_by_name(text_or(reply, "status", ""));
+    const int s = status_by_name(name);
 
     return s < 0 ? STATUS_CRASH : (enum record_status)s;
 }
 
 /* Who made the code that was loaded: what the runtime tells, since the agent may have made it before any builder did;
  * what the builder told where the runtime has got nowhere. */
-static void take_maker(struct trial *t, const cJSON *reply)
+static void take_maker(struct trial *t, const struct verify_reply *v)
 {
-    const char *compiler = text_or(reply, "compiler", "");
-
-    if (!*compiler)
+    if (!*v->compiler)
         return;
-    COPY(t->record.compiler, compiler);
-    COPY(t->record.built_by, text_or(reply, "built_by", ""));
+    COPY(t->record.compiler, v->compiler);
+    COPY(t->record.built_by, v->built_by);
 }
 
 /* What making the code took: a builder's time where its code was loaded, else all that was spent here, in a compile
  * child and in the one that loaded it. */
-static void take_build_time(struct trial *t, const cJSON *reply)
+static void take_build_time(struct trial *t, const struct verify_reply *v)
 {
     const bool apart = t->code.n_files > 0 && !t->code.by[0];
 
-    t->record.build_ms =
-        t->record.built_by[0] ? t->code.build_ms : real_or(reply, "build_ms", 0) + (apart ? t->code.build_ms : 0);
-    t->record.build_cached = !apart && cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(reply, "build_cached"));
+    t->record.build_ms = t->record.built_by[0] ? t->code.build_ms : v->build_ms + (apart ? t->code.build_ms : 0);
+    t->record.build_cached = !apart && v->build_cached;
 }
 
 void trial_take_verify(struct trial *t, const cJSON *reply)
 {
-    const enum record_status status = status_of(reply);
-    cJSON *resources = cJSON_GetObjectItemCaseSensitive(reply, "resources");
+    struct verify_reply v;
 
+    (void)verify_reply_read(reply, &v, NULL); /* what does not fit has its default */
     cJSON_Delete(t->record.resources);
-    t->record.resources =
-        resources_merge(cJSON_IsArray(resources) ? cJSON_Duplicate(resources, true) : NULL, t->code.resources);
-    take_maker(t, reply);
-    take_build_time(t, reply);
-    t->record.verify_ms = real_or(reply, "verify_ms", 0);
-    t->ran_once = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(reply, "once"));
-    if (cJSON_HasObjectItem(reply, "refused"))
-        trial_fail(t, STATUS_RUNTIME, "prepare", text_or(reply, "refused", ""));
-    else if (status != STATUS_OK)
-        trial_fail(t, status, text_or(reply, "stage", "build"), text_or(reply, "why", ""));
+    t->record.resources = resources_merge(v.resources ? cJSON_Duplicate(v.resources, true) : NULL, t->code.resources);
+    take_maker(t, &v);
+    take_build_time(t, &v);
+    t->record.verify_ms = v.verify_ms;
+    t->ran_once = v.once;
+    if (v.refused)
+        trial_fail(t, STATUS_RUNTIME, "prepare", v.refused);
+    else if (status_of(v.status) != STATUS_OK)
+        trial_fail(t, status_of(v.status), v.stage, v.why);
 }
 
-static size_t take_samples(const cJSON *item, const char *name, double **out)
+static size_t take_samples(const cJSON *array, double **out)
 {
-    const cJSON *array = cJSON_GetObjectItemCaseSensitive(item, name), *v;
+    const cJSON *v;
     double *samples = calloc(RECORD_MAX_SAMPLES, sizeof *samples);
     size_t n = 0;
 
@@ -282,42 +265,45 @@ static size_t take_samples(const cJSON *item, const char *name, double **out)
     return n;
 }
 
-void trial_take_time(struct trial *t, const cJSON *item, const cJSON *batch)
+void trial_take_time(struct trial *t, const cJSON *item, const cJSON *reply)
 {
     struct record *r = &t->record;
-    const enum record_status status = status_of(item);
+    struct time_reply batch;
+    struct timed_trial m;
 
-    r->device_ms = real_or(item, "device_ms", 0);
-    r->verify_ms += real_or(item, "check_ms", 0);
-    r->canary_before = real_or(batch, "canary_before", 0);
-    r->canary_after = real_or(batch, "canary_after", 0);
-    r->n_canary = take_samples(batch, "canary_rounds", &r->canary_ns);
-    t->peak_gflops = real_or(batch, "gflops", 0);
+    (void)time_reply_read(reply, &batch, NULL);
+    (void)timed_trial_read(item, &m, NULL);
+    r->device_ms = m.device_ms;
+    r->verify_ms += m.check_ms;
+    r->canary_before = batch.canary_before;
+    r->canary_after = batch.canary_after;
+    r->n_canary = take_samples(batch.canary_rounds, &r->canary_ns);
+    t->peak_gflops = batch.gflops;
     cJSON_Delete(t->sense);
-    t->sense = cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(batch, "sense"), true);
-    if (status != STATUS_OK) {
-        COPY(r->cause, text_or(item, "cause", ""));
-        trial_fail(t, status, text_or(item, "stage", "time"), text_or(item, "why", ""));
+    t->sense = cJSON_Duplicate(batch.sense, true);
+    if (status_of(m.status) != STATUS_OK) {
+        COPY(r->cause, m.cause);
+        trial_fail(t, status_of(m.status), m.stage, m.why);
         return;
     }
     r->status = STATUS_OK;
-    r->time_ns = real_or(item, "time_ns", 0);
+    r->time_ns = m.time_ns;
     if (t->ran_once && r->time_ns * 1e-6 < r->build_ms) { /* of what the first run took one run is no compiling */
         r->build_ms -= r->time_ns * 1e-6;
         r->verify_ms += r->time_ns * 1e-6;
     }
-    r->energy_j = real_or(item, "energy_j", 0);
-    r->lnratio = real_or(item, "lnratio", NAN);
-    r->se = real_or(item, "se", NAN);
-    r->rounds = (int64_t)real_or(item, "rounds", 0);
-    r->calls = (int64_t)real_or(item, "calls", 0);
-    r->censored = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(item, "censored"));
-    r->n_samples = take_samples(item, "samples", &r->samples_ns);
-    r->pack_ns = real_or(item, "pack_ns", 0);
+    r->energy_j = m.energy_j;
+    r->lnratio = m.lnratio;
+    r->se = m.se;
+    r->rounds = m.rounds;
+    r->calls = m.calls;
+    r->censored = m.censored;
+    r->n_samples = take_samples(m.samples, &r->samples_ns);
+    r->pack_ns = m.pack_ns;
     if (!isnan(r->lnratio)) {
         r->anchor.hash = t->anchor_name;
-        r->anchor.n_samples = take_samples(item, "anchors", &r->anchor.samples_ns);
-        r->anchor.n_slots = take_samples(item, "anchor_slots", &r->anchor.slots_ns);
+        r->anchor.n_samples = take_samples(m.anchors, &r->anchor.samples_ns);
+        r->anchor.n_slots = take_samples(m.anchor_slots, &r->anchor.slots_ns);
     }
     finish(t);
 }
@@ -325,26 +311,18 @@ void trial_take_time(struct trial *t, const cJSON *item, const cJSON *batch)
 cJSON *trial_time_request(const struct trial *t)
 {
     const struct timing_rules *r = &t->rules;
-    cJSON *o = cJSON_CreateObject();
-    bool ok = o != NULL;
 
-    json_add_text(o, "program", t->program_name.hex, &ok);
-    json_add_i64(o, "rounds", r->rounds, &ok);
-    json_add_i64(o, "rounds_near_best", r->rounds_near_best, &ok);
-    json_add_i64(o, "min_calls", r->min_calls, &ok);
-    json_add_i64(o, "warmup", r->warmup, &ok);
-    json_add_real(o, "min_slot_ns", r->min_slot_ns, &ok);
-    json_add_real(o, "best_ns", r->best_ns, &ok);
-    if (!isnan(r->best_lnratio))
-        json_add_real(o, "best_lnratio", r->best_lnratio, &ok);
-    json_add_real(o, "bridge", r->bridge, &ok);
-    json_add_bool(o, "may_censor", r->may_censor, &ok);
-    if (t->sheet_name.hex[0])
-        json_add_text(o, "sheet", t->sheet_name.hex, &ok);
-    json_add_real(o, "least_flops", t->least_flops, &ok);
-    json_add_bool(o, "energy", t->wants_energy, &ok);
-    if (ok)
-        return o;
-    cJSON_Delete(o);
-    return NULL;
+    return time_trial_write(&(struct time_trial){.program = t->program_name.hex,
+                                                 .sheet = t->sheet_name.hex,
+                                                 .least_flops = t->least_flops,
+                                                 .energy = t->wants_energy,
+                                                 .rounds = r->rounds,
+                                                 .rounds_near_best = r->rounds_near_best,
+                                                 .min_calls = r->min_calls,
+                                                 .warmup = r->warmup,
+                                                 .min_slot_ns = r->min_slot_ns,
+                                                 .best_ns = r->best_ns,
+                                                 .best_lnratio = r->best_lnratio,
+                                                 .bridge = r->bridge,
+                                                 .may_censor = r->may_censor});
 }

@@ -332,18 +332,8 @@ void call_list_add_text(cJSON **list, const char *text, bool *ok)
 
 /* ---- tables ---- */
 
-/* Inside a function a struct of any tag can have the same short name, for offsetof. */
-#define MEMBER(kind_, name_, ...)                                                                                      \
-    {.name = #name_, .kind = KIND_##kind_, .offset = offsetof(this, name_), .need = __VA_ARGS__},
-#define STRUCT(tag, members_)                                                                                          \
-    static const struct call_member *tag##_members(void)                                                               \
-    {                                                                                                                  \
-        typedef struct tag this;                                                                                       \
-        static const struct call_member table[] = {members_{.offset = sizeof(this)}};                                  \
-                                                                                                                       \
-        return table;                                                                                                  \
-    }                                                                                                                  \
-    const struct call_shape tag##_shape = {#tag, tag##_members};
+#define MEMBER CALL_MEMBER_ROW
+#define STRUCT CALL_TABLE
 #include "tracker/calls_list.h"
 
 const struct call_type call_table[N_CALLS] = {

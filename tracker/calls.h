@@ -96,15 +96,16 @@ void call_drop(const struct call_shape *shape, const void *in);
 void call_list_add(cJSON **list, cJSON *takes_entry, bool *ok);
 void call_list_add_text(cJSON **list, const char *text, bool *ok);
 
-/* struct job_submit_args and so on, with its shape and typed forms of call_read (an entry, named by its struct) and
- * call_write. */
+/* What a list's entries become: a struct, with its shape and typed forms of call_read (an entry, named by its struct)
+ * and call_write; and in one source file of each list the tables. Another list than calls_list.h is named in
+ * CALL_LIST when that is included. */
 typedef const char *call_TEXT;
 typedef int64_t call_I64;
 typedef double call_REAL;
 typedef bool call_BOOL;
 typedef cJSON *call_OBJECT, *call_LIST, *call_TEXTS, *call_ANY;
-#define MEMBER(kind, name, ...) call_##kind name;
-#define STRUCT(tag, members)                                                                                           \
+#define CALL_MEMBER(kind, name, ...) call_##kind name;
+#define CALL_STRUCT(tag, members)                                                                                      \
     struct tag {                                                                                                       \
         members char end; /* no struct is empty */                                                                     \
     };                                                                                                                 \
@@ -117,6 +118,22 @@ typedef cJSON *call_OBJECT, *call_LIST, *call_TEXTS, *call_ANY;
     {                                                                                                                  \
         return call_write(&tag##_shape, takes_trees);                                                                  \
     }
+
+/* Inside a function a struct of any tag can have the same short name, for offsetof. */
+#define CALL_MEMBER_ROW(kind_, name_, ...)                                                                             \
+    {.name = #name_, .kind = KIND_##kind_, .offset = offsetof(this, name_), .need = __VA_ARGS__},
+#define CALL_TABLE(tag, members_)                                                                                      \
+    static const struct call_member *tag##_members(void)                                                               \
+    {                                                                                                                  \
+        typedef struct tag this;                                                                                       \
+        static const struct call_member table[] = {members_{.offset = sizeof(this)}};                                  \
+                                                                                                                       \
+        return table;                                                                                                  \
+    }                                                                                                                  \
+    const struct call_shape tag##_shape = {#tag, tag##_members};
+
+#define MEMBER CALL_MEMBER
+#define STRUCT CALL_STRUCT
 #include "tracker/calls_list.h"
 
 enum call_name {

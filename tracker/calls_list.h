@@ -6,7 +6,8 @@
  *                                   its long poll is woken by new JOBS, TRIALS, RECORDS or BUILDS,
  *                                   by the end of a BACKUP, or it waits NEVER
  *   STRUCT(tag, members)            a struct; its members in the order in which they are written
- *   KIND(name, need, ...)           a member: see struct call_member; behind its need its bounds and its default */
+ *   KIND(name, need, ...)           a member: see struct call_member; behind its need its bounds and its default
+ * With CALL_LIST defined it is that file, written in the same words. */
 #ifndef CALL
 #define CALL(upper, name, args, result, effect, wake)
 #endif
@@ -32,6 +33,9 @@
 #define OF(tag) .of = &tag##_shape
 
 /* clang-format off */
+#ifdef CALL_LIST
+#include CALL_LIST
+#else
 STRUCT(nothing, )
 
 /* ---- bodies of trials and builds: the tracker does not look inside. Numbers are REAL: agents bring them within their
@@ -261,9 +265,11 @@ STRUCT(status_result,
 CALL(BACKUP, backup, backup_args, backup_result, WRITES, BACKUP)
 STRUCT(backup_args, TEXT(path, MUST, FORM(PATH)) I64(wait_ms, MAY, OR(i64, 25000)))
 STRUCT(backup_result, I64(bytes, MAY) BOOL(done, MAY))
+#endif
 /* clang-format on */
 
 #undef CALL
+#undef CALL_LIST
 #undef STRUCT
 #undef MEMBER
 #undef TEXT

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define RECORDS_BYTES (REPLY_BYTES / 4) /* they come from the disk: nobody is to wait long for one reply */
+
 static const char *const state_names[] = {"open", "done", "failed", "cancelled"};
 
 enum err job_of(struct call *c, const char *name, struct tracker_job **out)
@@ -524,7 +526,7 @@ static bool add_record(const struct record_row *row, void *arg)
         .seq = row->seq, .n = row->n, .trial = call_keep_id(a->call, 't', row->trial), .record = row->line};
 
     a->n_bytes += json_size(row->line) + 128;
-    if (a->n_bytes > REPLY_BYTES && out->records)
+    if (a->n_bytes > RECORDS_BYTES && out->records)
         return false;
     call_list_add(&out->records, record_entry_write(&one), &a->call->ok);
     out->next = row->seq;

@@ -4,6 +4,7 @@
  * after commits, so that the next transaction need not wait for the disk. */
 #include "tracker/store.h"
 #include "tracker/store_sqlite.h"
+#include "tracker/store_sqlite_check.h"
 #include "tracker/store_sqlite_file.h"
 
 #include "core/clock.h"
@@ -45,6 +46,7 @@ struct store {
     bool writing; /* a transaction is open */
     const struct clock *clock;
     int lock_fd, log_fd;                 /* log_fd: of the write-ahead log, for flush */
+    struct sqlite_check *check;          /* of its pages, under way; or NULL */
     atomic_llong n_committed, n_flushed; /* transactions */
 };
 
@@ -118,15 +120,13 @@ static enum err run_text(struct store *s, enum sql which, const char *text, int6
 
 static enum err set_up(struct store *s, const char *path, struct why *why)
 {
-    enum err e = ERR_OK;
+    enum err e;
 
     sqlite3_busy_timeout(s->db, 2000);
-    e = sqlite_check_pages(s->db, path, why);
-    if (!e) /* before its first table; a store that has some without it gets it by bring_up */
-        e = sqlite_run(s->db,
-                       "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; "
-                       "PRAGMA cache_size = -8192;",
-                       why);
+    e = sqlite_run(s->db, /* before its first table; a store that has some without it gets it by bring_up */
+                   "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; "
+                   "PRAGMA cache_size = -8192;",
+                   why);
     if (!e)
         e = sqlite_check_schema(s->db, path, why);
     for (int i = 0; !e && i < N_SQL; i++)
@@ -167,6 +167,7 @@ static void store_close(struct store *s)
 {
     if (!s)
         return;
+    sqlite_check_stop(s->check);
     if (s->lock_fd >= 0)
         close(s->lock_fd);
     if (s->log_fd >= 0)
@@ -192,6 +193,8 @@ static enum err store_open(const char *where, const struct clock *clock, struct 
         e = sqlite_path(where, "tracker.sqlite", path, why);
     if (!e)
         e = take_lock(s, where, why);
+    if (!e)
+        e = sqlite_check_start(where, &s->check, why);
     if (!e && sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) !=
                   SQLITE_OK)
         e = why_set(why, ERR_IO, "store %s: %s", path, s->db ? sqlite3_errmsg(s->db) : "out of memory");
@@ -210,6 +213,8 @@ static enum err store_open(const char *where, const struct clock *clock, struct 
 static enum err store_commit(struct store *s, struct why *why)
 {
     assert(s->writing == !sqlite3_get_autocommit(s->db));
+    if (sqlite_check_result(s->check, why) != ERR_OK)
+        return ERR_IO;
     if (!s->writing)
         return ERR_OK;
     if (run(ready(s, SQL_COMMIT)) != ERR_OK)

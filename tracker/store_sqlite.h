@@ -39,17 +39,19 @@
     X(RECORD_PUT, "INSERT INTO records(" RECORD_COLUMNS ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")                     \
     X(JOBS, "SELECT " JOB_COLUMNS ", " JOB_SUMS " FROM jobs LEFT JOIN sums ON sums.job = jobs.id ORDER BY id")         \
     X(JOB, "SELECT " JOB_COLUMNS ", " JOB_SUMS " FROM jobs LEFT JOIN sums ON sums.job = jobs.id WHERE id = ?")         \
-    X(LIVE, "SELECT " TRIAL_COLUMNS " FROM trials WHERE state < 2 ORDER BY id")                                        \
+    X(LIVE, "SELECT " TRIAL_COLUMNS " FROM trials INDEXED BY trials_live WHERE state < 2 ORDER BY id")                 \
     X(TRIAL, "SELECT " TRIAL_COLUMNS " FROM trials WHERE id = ?")                                                      \
     X(TRIAL_N, "SELECT " TRIAL_COLUMNS " FROM trials WHERE job = ? AND n = ?")                                         \
     X(RECORDS, "SELECT " RECORD_COLUMNS " FROM records WHERE job = ? AND seq > ? ORDER BY seq LIMIT ?")                \
     X(RECORD_OF, "SELECT " RECORD_COLUMNS " FROM records WHERE trial = ?")                                             \
     X(RECORD_SAME, "SELECT " RECORD_COLUMNS " FROM records WHERE status = 'ok' AND program = ? AND fingerprint = ? "   \
                    "AND purpose = ? AND protocol = ? ORDER BY created_ms DESC LIMIT 1")                                \
-    X(LOST_OF_JOB, "SELECT " TRIAL_COLUMNS " FROM trials WHERE job = ? AND state = 3 ORDER BY id")                     \
-    X(REQUEUE_JOB, "UPDATE trials SET state = 0, attempts = 0, agent = '' WHERE job = ? AND state = 3")                \
+    X(LOST_OF_JOB,                                                                                                     \
+      "SELECT " TRIAL_COLUMNS " FROM trials INDEXED BY trials_lost WHERE job = ? AND state = 3 ORDER BY id")           \
+    X(REQUEUE_JOB,                                                                                                     \
+      "UPDATE trials INDEXED BY trials_lost SET state = 0, attempts = 0, agent = '' WHERE job = ? AND state = 3")      \
     X(REQUEUE, "UPDATE trials SET state = 0, attempts = 0, agent = '' WHERE id = ? AND state = 3")                     \
-    X(CANCEL, "UPDATE trials SET state = 4, agent = '' WHERE job = ? AND state < 2")                                   \
+    X(CANCEL, "UPDATE trials INDEXED BY trials_live SET state = 4, agent = '' WHERE job = ? AND state < 2")            \
     X(BLOB_USED, "UPDATE blobs SET used_ms = ?2 WHERE sha256 = ?1 AND used_ms < ?2 - 86400000")                        \
     X(BLOB_SIZE, "SELECT rowid, length(bytes), used_ms FROM blobs WHERE sha256 = ?")                                   \
     X(BLOB_PUT, "INSERT OR IGNORE INTO blobs VALUES(?1, ?2, ?3)")                                                      \

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SCHEMA_VERSION 3
+#define SCHEMA_VERSION 4
 #define SLICE_PAGES 256 /* of a backup at once: a megabyte */
 
 #define SCHEMA_BUILDS                                                                                                  \
@@ -37,9 +37,14 @@
 #define SCHEMA_MODES                                                                                                   \
     "CREATE TABLE modes(agent TEXT PRIMARY KEY, mode INTEGER NOT NULL, user TEXT NOT NULL) WITHOUT ROWID;"
 
+/* A job's trials that are cancelled or tried again are few among all that it ever had. */
+#define SCHEMA_TRIAL_INDEXES                                                                                           \
+    "CREATE INDEX trials_live ON trials(job, id) WHERE state < 2;"                                                     \
+    "CREATE INDEX trials_lost ON trials(job, id) WHERE state = 3;"
+
 static const char schema[] =
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
-    "INSERT INTO meta VALUES('schema', 3);"
+    "INSERT INTO meta VALUES('schema', 4);"
     "CREATE TABLE jobs(id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, user TEXT NOT NULL, key TEXT NOT "
     "NULL, body TEXT NOT NULL,"
     " summary TEXT NOT NULL DEFAULT '', request TEXT NOT NULL, priority INTEGER NOT NULL, created_ms INTEGER NOT NULL,"
@@ -51,8 +56,7 @@ static const char schema[] =
     "NULL,"
     " body TEXT NOT NULL, state INTEGER NOT NULL, token INTEGER NOT NULL, attempts INTEGER NOT NULL, agent TEXT NOT "
     "NULL,"
-    " answered_by INTEGER NOT NULL, UNIQUE(job, n));"
-    "CREATE INDEX trials_live ON trials(id) WHERE state < 2;"
+    " answered_by INTEGER NOT NULL, UNIQUE(job, n));" SCHEMA_TRIAL_INDEXES
     "CREATE TABLE blobs(sha256 TEXT PRIMARY KEY, used_ms INTEGER NOT NULL, bytes BLOB NOT NULL);"
     "CREATE TABLE pieces(sha256 TEXT NOT NULL, at INTEGER NOT NULL, made_ms INTEGER NOT NULL, bytes BLOB NOT NULL,"
     " PRIMARY KEY(sha256, at));" SCHEMA_BUILDS SCHEMA_RECORDS SCHEMA_RECORD_INDEXES SCHEMA_SUMS SCHEMA_MODES;
@@ -73,6 +77,8 @@ static const char *const schema_steps[SCHEMA_VERSION - 1] = {
     " (SELECT coalesce(min(time_ns), 0) FROM records r WHERE r.job = jobs.id AND status = 'ok' AND time_ns > 0)"
     " FROM jobs;" SCHEMA_MODES "ALTER TABLE jobs ADD COLUMN paused INTEGER NOT NULL DEFAULT 0;"
     "UPDATE meta SET value = 3 WHERE name = 'schema';",
+    "DROP INDEX IF EXISTS trials_live; DROP INDEX IF EXISTS trials_lost;" SCHEMA_TRIAL_INDEXES
+    "UPDATE meta SET value = 4 WHERE name = 'schema';",
 };
 
 enum err sqlite_run(sqlite3 *db, const char *text, struct why *why)
@@ -105,7 +111,7 @@ static enum err bring_up(sqlite3 *db, int64_t version, struct why *why)
         e = sqlite_run(db, schema_steps[v - 1], why);
     if (!e)
         e = sqlite_run(db, "COMMIT", why);
-    return e ? e : sqlite_run(db, "PRAGMA auto_vacuum = INCREMENTAL; VACUUM", why);
+    return e || version > 2 ? e : sqlite_run(db, "PRAGMA auto_vacuum = INCREMENTAL; VACUUM", why);
 }
 
 enum err sqlite_check_schema(sqlite3 *db, const char *path, struct why *why)
@@ -126,23 +132,6 @@ enum err sqlite_check_schema(sqlite3 *db, const char *path, struct why *why)
         return why_set(why, ERR_UNSUPPORTED, "%s has schema %lld, this program knows up to %d", path,
                        (long long)version, SCHEMA_VERSION);
     return bring_up(db, version, why);
-}
-
-/* A damaged store hands out garbage before it fails: better not to start. Reads every page. */
-enum err sqlite_check_pages(sqlite3 *db, const char *path, struct why *why)
-{
-    sqlite3_stmt *q = NULL;
-    enum err e = ERR_OK;
-
-    if (sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &q, NULL) != SQLITE_OK || sqlite3_step(q) != SQLITE_ROW)
-        e = why_set(why, ERR_IO, "store %s: %s", path, sqlite3_errmsg(db));
-    else if (strcmp((const char *)sqlite3_column_text(q, 0), "ok") != 0)
-        e = why_set(why, ERR_IO,
-                    "the store %s is damaged (%.200s): put a backup in its place, or what "
-                    "`sqlite3 %s .recover | sqlite3 NEW` saves of it",
-                    path, (const char *)sqlite3_column_text(q, 0), path);
-    sqlite3_finalize(q);
-    return e;
 }
 
 enum err sqlite_path(const char *where, const char *name, char out[PATH_MAX], struct why *why)

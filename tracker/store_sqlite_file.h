@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* store_sqlite_file.h - the file of the SQLite store: its schema and what brings an older one up, whether it is whole,
- * and copies of it. */
+/* store_sqlite_file.h - the file of the SQLite store: its schema and what brings an older one up, and copies of
+ * it. */
 #ifndef TUNE_TRACKER_STORE_SQLITE_FILE_H
 #define TUNE_TRACKER_STORE_SQLITE_FILE_H
 
@@ -15,9 +15,6 @@ enum err sqlite_run(sqlite3 *db, const char *text, struct why *why);
 
 /* The one number that a query gives; -1 when it gives none. */
 int64_t sqlite_number(sqlite3 *db, const char *text);
-
-/* Reads every page. ERR_IO with words when the file is damaged or no database. */
-enum err sqlite_check_pages(sqlite3 *db, const char *path, struct why *why);
 
 /* Makes the tables in a fresh file, and what a store of an earlier version lacks. ERR_UNSUPPORTED: a newer one, ERR_IO.
  */

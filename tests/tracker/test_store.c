@@ -3,6 +3,7 @@
 #include "core/file.h"
 #include "core/hash.h"
 #include "tracker/store.h"
+#include "tracker/store_sqlite_check.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -480,35 +481,84 @@ static void a_store_of_a_newer_program_or_of_nobody_is_left_alone(void **state)
 }
 
 /* Two pages of records in its middle are overwritten, as by a bad disk. */
-static void a_damaged_store_is_not_opened(void **state)
+static void make_damaged(struct place *p)
 {
-    struct place p = {.ops = store_table[0] /* sqlite */};
-    struct why why = {""};
     char path[300], junk[8192];
     FILE *f;
 
-    (void)state;
     memset(junk, 0x5a, sizeof junk);
-    dir_temporary("tune-store", p.dir, sizeof p.dir, NULL);
-    snprintf(path, sizeof path, "%s/tracker.sqlite", p.dir);
-    open_store(&p);
-    put_job(&p, 1, JOB_OPEN, 0);
+    dir_temporary("tune-store", p->dir, sizeof p->dir, NULL);
+    snprintf(path, sizeof path, "%s/tracker.sqlite", p->dir);
+    open_store(p);
+    put_job(p, 1, JOB_OPEN, 0);
     for (int i = 1; i <= 300; i++) {
-        put_trial(&p, i, 1, TRIAL_DONE);
-        assert_int_equal(put_record(&p, 1, i, i, "ok"), ERR_OK);
+        put_trial(p, i, 1, TRIAL_DONE);
+        assert_int_equal(put_record(p, 1, i, i, "ok"), ERR_OK);
     }
-    commit(&p);
-    reopen(&p);
-    p.ops->close(p.s);
+    commit(p);
+    reopen(p);
+    p->ops->close(p->s);
     f = fopen(path, "r+b");
     assert_non_null(f);
     fseek(f, -(long)sizeof junk, SEEK_END);
     assert_int_equal(fwrite(junk, 1, sizeof junk, f), sizeof junk);
     fclose(f);
+}
+
+static void a_damaged_store_is_not_opened(void **state)
+{
+    struct place p = {.ops = store_table[0] /* sqlite */};
+    struct why why = {""};
+
+    (void)state;
+    make_damaged(&p);
     assert_int_equal(p.ops->open(p.dir, NULL, &p.s, &why), ERR_IO);
     assert_non_null(strstr(why.text, "is damaged"));
     assert_non_null(strstr(why.text, "put a backup in its place"));
     dir_remove(p.dir);
+}
+
+/* It serves until the damage is found, and is then refused until another file is in its place. */
+static void a_large_store_is_checked_while_it_serves(void **state)
+{
+    struct place p = {.ops = store_table[0] /* sqlite */}, copy = p;
+    const int64_t limit = sqlite_check_at_once_bytes;
+    char path[300], whole[300];
+    struct why why = {""};
+    enum err e = ERR_OK;
+
+    (void)state;
+    sqlite_check_at_once_bytes = 0;
+    dir_temporary("tune-store", copy.dir, sizeof copy.dir, NULL);
+    open_store(&copy); /* what is whole goes on */
+    put_job(&copy, 1, JOB_OPEN, 0);
+    commit(&copy);
+    reopen(&copy);
+    clock_sleep_ms(50);
+    put_job(&copy, 2, JOB_OPEN, 0);
+    commit(&copy);
+    copy.ops->close(copy.s);
+    make_damaged(&p);
+    open_store(&p);
+    for (int i = 2; !e && i < 10000; i++) {
+        clock_sleep_ms(1);
+        put_job(&p, i, JOB_OPEN, 0);
+        e = p.ops->commit(p.s, &why);
+    }
+    assert_int_equal(e, ERR_IO);
+    assert_non_null(strstr(why.text, "is damaged"));
+    p.ops->close(p.s);
+    why.text[0] = '\0';
+    assert_int_equal(p.ops->open(p.dir, NULL, &p.s, &why), ERR_IO);
+    assert_non_null(strstr(why.text, "is damaged"));
+    snprintf(path, sizeof path, "%s/tracker.sqlite", p.dir);
+    snprintf(whole, sizeof whole, "%s/tracker.sqlite", copy.dir);
+    assert_int_equal(rename(whole, path), 0);
+    open_store(&p);
+    p.ops->close(p.s);
+    dir_remove(p.dir);
+    dir_remove(copy.dir);
+    sqlite_check_at_once_bytes = limit;
 }
 
 /* As the second schema had it, with a record. */
@@ -571,6 +621,7 @@ int main(void)
         cmocka_unit_test(a_large_job_is_forgotten_in_steps_and_the_file_shrinks),
         cmocka_unit_test(a_build_is_kept_by_program_and_architecture),
         cmocka_unit_test(a_damaged_store_is_not_opened),
+        cmocka_unit_test(a_large_store_is_checked_while_it_serves),
         cmocka_unit_test(an_older_store_is_brought_up),
         cmocka_unit_test(a_backup_of_an_open_store_is_a_store),
         cmocka_unit_test(a_backup_is_made_while_others_write),

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+#include "tracker/store_sqlite_check.h"
+#include "tracker/store_sqlite_file.h"
+
+#include "core/buf.h"
+#include "core/file.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int64_t sqlite_check_at_once_bytes = (int64_t)256 << 20;
+
+struct sqlite_check {
+    sqlite3 *db;
+    char path[PATH_MAX], mark[PATH_MAX];
+    pthread_t thread;
+    bool started;
+    struct why why; /* the thread's until `damaged` */
+    atomic_bool damaged;
+};
+
+/* Reads every page. Broken off is not damaged. */
+static enum err check_pages(sqlite3 *db, const char *path, struct why *why)
+{
+    sqlite3_stmt *q = NULL;
+    const char *said = "";
+    enum err e = ERR_OK;
+    int rc = sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &q, NULL);
+
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(q);
+    if (rc == SQLITE_ROW)
+        said = (const char *)sqlite3_column_text(q, 0);
+    else if (rc != SQLITE_INTERRUPT)
+        e = why_set(why, ERR_IO, "store %s: %s", path, sqlite3_errmsg(db));
+    if (rc == SQLITE_ROW && strcmp(said, "ok") != 0)
+        e = why_set(why, ERR_IO,
+                    "the store %s is damaged (%.200s): put a backup in its place, or what "
+                    "`sqlite3 %s .recover | sqlite3 NEW` saves of it",
+                    path, said, path);
+    sqlite3_finalize(q);
+    return e;
+}
+
+static unsigned long long inode_of(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 ? (unsigned long long)st.st_ino : 0;
+}
+
+/* The next start need not find it anew: it says which file is meant, and what is wrong. */
+static void leave_mark(const struct sqlite_check *c)
+{
+    char text[sizeof c->why.text + 32];
+    const int n = snprintf(text, sizeof text, "%llu %s", inode_of(c->path), c->why.text);
+
+    file_replace(c->mark, text, (size_t)n, 0600, NULL); /* without it the next check finds it */
+}
+
+static enum err look_for_mark(const struct sqlite_check *c, struct why *why)
+{
+    struct buf text;
+    enum err e = ERR_OK;
+    char *words;
+
+    buf_init(&text, 4096);
+    if (file_read(c->mark, &text, NULL) == ERR_OK) {
+        if (strtoull(buf_text(&text), &words, 10) == inode_of(c->path))
+            e = why_set(why, ERR_IO, "%s", words + (*words == ' '));
+        else
+            unlink(c->mark);
+    }
+    buf_fini(&text);
+    return e;
+}
+
+static void *check_main(void *arg)
+{
+    struct sqlite_check *c = arg;
+
+    setpriority(PRIO_PROCESS, (id_t)gettid(), 19); /* on Linux of this thread alone */
+    if (check_pages(c->db, c->path, &c->why) != ERR_OK) {
+        leave_mark(c);
+        atomic_store(&c->damaged, true);
+    }
+    return NULL;
+}
+
+/* At once, or *c begins to. */
+static enum err check(struct sqlite_check *c, struct why *why)
+{
+    struct stat st;
+    enum err e = look_for_mark(c, why);
+
+    if (e || stat(c->path, &st) != 0) /* a fresh store */
+        return e;
+    if (sqlite3_open_v2(c->path, &c->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
+        return why_set(why, ERR_IO, "store %s: %s", c->path, c->db ? sqlite3_errmsg(c->db) : "out of memory");
+    sqlite3_busy_timeout(c->db, 2000);
+    if (st.st_size <= sqlite_check_at_once_bytes)
+        return check_pages(c->db, c->path, why);
+    c->started = pthread_create(&c->thread, NULL, check_main, c) == 0;
+    return c->started ? ERR_OK : ERR_NOMEM;
+}
+
+enum err sqlite_check_start(const char *where, struct sqlite_check **out, struct why *why)
+{
+    struct sqlite_check *c = calloc(1, sizeof *c);
+    enum err e = c ? sqlite_path(where, "tracker.sqlite", c->path, why) : ERR_NOMEM;
+
+    if (!e)
+        e = sqlite_path(where, "damaged", c->mark, why);
+    if (!e)
+        e = check(c, why);
+    if (e || !c->started) {
+        sqlite_check_stop(c);
+        c = NULL;
+    }
+    *out = c;
+    return e;
+}
+
+enum err sqlite_check_result(const struct sqlite_check *c, struct why *why)
+{
+    return c && atomic_load(&c->damaged) ? why_set(why, ERR_IO, "%s", c->why.text) : ERR_OK;
+}
+
+void sqlite_check_stop(struct sqlite_check *c)
+{
+    if (!c)
+        return;
+    if (c->started) {
+        sqlite3_interrupt(c->db);
+        pthread_join(c->thread, NULL);
+    }
+    sqlite3_close(c->db);
+    free(c);
+}

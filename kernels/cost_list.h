@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* clang-format off */
 /* cost_list.h - made by `scripts/template_costs.py fit`, not by hand: ln ns of a template's default on CPUs. Of records of
  * 2026-11-23, Intel(R) Xeon(R) Processor, family 6 model 167 stepping 1, OpenCL 3.0 PoCL 3.1+debian:
  * layers of f32 with 1 thread 174. */
-/* clang-format off */
 {DEVICE_CPU, DTYPE_F32, "conv2d/direct_tile", {[AT_one]=-4.3852, [AT_flops]=0.5990, [AT_c]=0.0112, [AT_k]=0.1166,
  [AT_h]=0.1131, [AT_w]=0.1131, [AT_r]=-0.0200, [AT_s]=0.0045, [AT_stride]=-0.1750, [AT_groups]=0.0524,
  [AT_layout]=-0.0806}},

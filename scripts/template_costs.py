@@ -197,10 +197,10 @@ def fit(a):
     layers_of, device = read(a.table)
     of_dtype = collections.Counter(f"{x.dtype} with {x.threads} thread{'s' if x.threads > 1 else ''}" for x in layers_of)
     print("/* SPDX-License-Identifier: MIT */")
+    print("/* clang-format off */")
     print("/* cost_list.h - made by `scripts/template_costs.py fit`, not by hand: ln ns of a template's default on CPUs. Of records of")
     print(f" * {device}:")
     print(" * layers of " + ", ".join(f"{k} {n}" for k, n in sorted(of_dtype.items())) + ". */")
-    print("/* clang-format off */")
     for (template, dtype), factor in fit_all(layers_of).items():
         words = ", ".join(f"[AT_{p}]={f:.4f}" for p, f in factor.items())
         print(textwrap.fill(f'{{DEVICE_CPU, DTYPE_{dtype.upper()}, "{template}", {{{words}}}}},', 120, subsequent_indent=" "))

@@ -14,7 +14,7 @@
 #define MAX_CALLS 4096  /* of a slot: 5 ms of calls of 1 us and more */
 #define WATCH_SLOTS 1.6 /* of calls whose outputs are compared one by one; of small ones, so that they are many, */
 #define WATCH_SLOTS_SMALL 4
-#define SMALL_COMPARE_NS 2e4
+#define SMALL_NS 2e4
 #define MAX_WATCHED 1100
 #define COMPARE_NS 5e3      /* about, */
 #define COMPARE_BYTE_NS 0.2 /* and each byte */
@@ -100,16 +100,17 @@ static double compare_ns(const struct program *p)
     return ns;
 }
 
-/* The calls behind the first one by one, which nobody times: two at the least. */
+/* The calls behind the first one by one, which nobody times: two at the least. The first takes longer than others. */
 static void watch_calls(struct measure_batch *b, struct measure_item *m)
 {
     const int64_t from = clock_now_ns();
-    const double spent_ns = m->spent_ns, each_ns = compare_ns(m->program);
-    const double slots = each_ns + m->call_ns < SMALL_COMPARE_NS ? WATCH_SLOTS_SMALL : WATCH_SLOTS;
+    const double spent_ns = m->spent_ns, compare = compare_ns(m->program);
     double ns;
 
     for (; m->watched < MAX_WATCHED && !m->e; m->watched++) {
-        if (m->watched >= 2 && m->spent_ns - spent_ns + m->watched * each_ns >= slots * m->rules.min_slot_ns)
+        const double each_ns = m->call_ns + compare, slots = each_ns < SMALL_NS ? WATCH_SLOTS_SMALL : WATCH_SLOTS;
+
+        if (m->watched >= 2 && m->watched * each_ns >= slots * m->rules.min_slot_ns)
             break;
         if (!run_once(b, m, &ns))
             compare_outputs(b, m, m->watched + 2);

@@ -328,7 +328,8 @@ static double turned_by(const struct workload *w, const struct tensor *t)
 /* Behind a ReLU6 nothing reaches 6. */
 static double exact_by(const struct workload *w, enum expect_mode mode, const struct tensor *t)
 {
-    const bool negated = is(t, "w") || is(t, "bias") || is(t, "residual") || is_op(w, "add");
+    const bool negated = is(t, is_op(w, "sparse_conv2d") ? "x" : "w") || is(t, "bias") || is(t, "residual") ||
+                         (is_op(w, "add") && !is(t, "scale"));
     double by = 1;
 
     if (is_float(t) && mode == EXPECT_TURNED)

@@ -13,6 +13,20 @@ fail() {
     exit 1
 }
 
+# function_lines: of the C files named on standard input each function: FILE:LINE NAME LINES, by ctags.
+function_lines() {
+    ctags -L - --languages=C --langmap=C:.c.h --kinds-C=f --fields=+ne -f - 2>/dev/null | awk -F'\t' '
+        /^!/ { next }
+        {
+            from = to = 0
+            for (i = 4; i <= NF; i++) {
+                if ($i ~ /^line:/) from = substr($i, 6)
+                if ($i ~ /^end:/) to = substr($i, 5)
+            }
+            print $2 ":" from, $1, to - from + 1
+        }'
+}
+
 # head_comment SCRIPT: prints the comment at its head, which is its help, without the licence, and ends well.
 head_comment() {
     sed -n '2,/^[^#]/{/^# SPDX-/d;s/^# \{0,1\}//p;}' "$1"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/deploy/printed_set.h"
 
-#include "tests/libtune/sample_layer.h"
 #include "deploy/network.h"
+#include "tests/deploy/sample_set.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -174,9 +174,7 @@ static enum err make_by_hand(struct deploy_layer *l, const char *api)
 
 /* ---- the set ---- */
 
-static const struct {
-    const char *called, *workload, *template_id;
-} samples[] = {
+static const struct set_sample samples[] = {
     {"conv-1", "conv2d f32 n=1 c=5 h=9 w=11 k=7 r=3 s=3 stride=2 pad=1", "conv2d/naive"},
     {"", "dense f32 m=8 n=32 k=16", "dense/naive"},
     {"int", "dense f16 m=4 n=33 k=64 epilogue=bias", "dense/naive"},
@@ -188,23 +186,6 @@ static const struct {
 };
 
 #define N_SAMPLES (sizeof samples / sizeof samples[0])
-
-static enum err add_sample(struct deploy_set *s, size_t i, struct why *why)
-{
-    struct deploy_layer l;
-    struct record r;
-    enum err e = ERR_OK;
-    if (deploy_set_find(s, samples[i].workload) == NULL) {
-        if (!sample_record(samples[i].workload, samples[i].template_id, &r)) {
-            return why_set(why, ERR_INPUT, "%s: no record", samples[i].workload);
-        }
-        r.time_ns = 1000.0 * (double)(i + 1);
-        e = deploy_layer_init(&l, &r, why);
-        record_fini(&r);
-        e = e == ERR_OK ? deploy_set_take(s, &l, why) : e;
-    }
-    return e == ERR_OK ? deploy_set_call(s, samples[i].called, samples[i].workload, why) : e;
-}
 
 static enum err add_by_hand(struct deploy_set *s, const char *api, struct why *why)
 {
@@ -263,7 +244,7 @@ enum err printed_set_init(struct deploy_set *s, const char *api, struct why *why
         return e == ERR_OK ? deploy_set_share(s, why) : e;
     }
     for (size_t i = 0; i < N_SAMPLES && e == ERR_OK && !cuda; i++) {
-        e = add_sample(s, i, why);
+        e = sample_set_add(s, &samples[i], 1000.0 * (double)(i + 1), why);
     }
     e = e == ERR_OK ? add_by_hand(s, api, why) : e;
     e = e == ERR_OK ? deploy_set_share(s, why) : e;

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* write_sample_bundle - writes a bundle of small layers: write_sample_bundle DIR NAME [PART]
  * PART "all" (the default) or a number: only that layer. */
-#include "tests/libtune/sample_layer.h"
-#include "deploy/bundle.h"
+#include "tests/deploy/sample_set.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Naive kernels, and those of templates that pack, loop, have several modules or contents written down. */
-static const struct {
-    const char *called, *workload, *template_id;
-} samples[] = {
+static const struct set_sample samples[] = {
     {"conv-1", "conv2d f32 n=1 c=5 h=9 w=11 k=7 r=3 s=3 stride=2 pad=1", "conv2d/naive"},
     {"", "dense f32 m=3 n=17 k=31", "dense/naive"},
     {"int", "dense f32 m=8 n=32 k=16", "dense/dense"},
@@ -28,22 +25,6 @@ static const struct {
 
 #define N_SAMPLES (sizeof samples / sizeof samples[0])
 
-static enum err add(struct deploy_set *s, size_t i, struct why *why)
-{
-    struct deploy_layer l;
-    struct record r;
-    enum err e = ERR_OK;
-    if (deploy_set_find(s, samples[i].workload) == NULL) {
-        if (!sample_record(samples[i].workload, samples[i].template_id, &r)) {
-            return why_set(why, ERR_INPUT, "%s: no record", samples[i].workload);
-        }
-        e = deploy_layer_init(&l, &r, why);
-        record_fini(&r);
-        e = e == ERR_OK ? deploy_set_take(s, &l, why) : e;
-    }
-    return e == ERR_OK ? deploy_set_call(s, samples[i].called, samples[i].workload, why) : e;
-}
-
 int main(int argc, char **argv)
 {
     struct deploy_set set;
@@ -55,7 +36,7 @@ int main(int argc, char **argv)
     enum err e = deploy_set_init(&set, argv[2], &why);
     for (size_t i = 0; i < N_SAMPLES && e == ERR_OK; i++) {
         if (argc < 4 || strcmp(argv[3], "all") == 0 || (size_t)atoi(argv[3]) == i) {
-            e = add(&set, i, &why);
+            e = sample_set_add(&set, &samples[i], 0, &why);
         }
     }
     e = e == ERR_OK ? deploy_bundle_write(&set, argv[1], &why) : e;

@@ -293,14 +293,42 @@ static enum onnx_role scale_channels(struct onnx_import *m, const Onnx__NodeProt
     return folds ? ONNX_FOLDED : ONNX_TUNED;
 }
 
+/* A value with the axes [from, to) as one, the second of three where they are several. */
+static struct onnx_value joined_axes(const struct onnx_value *x, int from, int to)
+{
+    struct onnx_value out = *x;
+
+    if (to - from > 1)
+        out.shape = (struct graph_shape){3,
+                                         {graph_stretch(&x->shape, 0, from), graph_stretch(&x->shape, from, to),
+                                          graph_stretch(&x->shape, to, x->shape.rank)}};
+    return out;
+}
+
+/* A constant of the sizes of x's axes from `axis` on, or left out. */
+static bool is_along(const struct onnx_value *v, const struct onnx_value *x, int axis)
+{
+    bool fits = !v || (v->kind == ONNX_CONSTANT && v->shape.rank > 0 && axis + v->shape.rank <= x->shape.rank);
+
+    for (int d = 0; v && fits && d < v->shape.rank; d++)
+        fits = v->shape.dim[d] == x->shape.dim[axis + d];
+    return fits;
+}
+
 enum onnx_role onnx_scale_along(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
                                 int axis, const struct onnx_value *factor, const struct onnx_value *term)
 {
-    const int64_t c = x->shape.dim[axis];
+    const int rank = factor ? factor->shape.rank : term ? term->shape.rank : 1;
+    const struct graph_shape shape = x->shape;
+    struct onnx_value joined;
+    enum onnx_role role;
     double *numbers;
+    int64_t c;
 
-    if (!onnx_is_vector(factor, c) || !onnx_is_vector(term, c))
-        return onnx_refuse(m, "expected constants, a number for each place along one axis");
+    if (!is_along(factor, x, axis) || !is_along(term, x, axis) || (term && term->shape.rank != rank))
+        return onnx_refuse(m, "expected constants of the sizes of axes");
+    c = graph_stretch(&x->shape, axis, axis + rank);
+    joined = joined_axes(x, axis, axis + rank);
     numbers = onnx_memory_take(&m->file.memory, 2 * (size_t)c * sizeof *numbers);
     if (!numbers) {
         m->failed = ERR_LIMIT;
@@ -310,7 +338,9 @@ enum onnx_role onnx_scale_along(struct onnx_import *m, const Onnx__NodeProto *no
         numbers[k] = factor ? onnx_at(factor, k) : 1;
         numbers[c + k] = term ? onnx_at(term, k) : 0;
     }
-    return scale_channels(m, node, x, axis, numbers, numbers + c);
+    role = scale_channels(m, node, &joined, rank > 1 ? 1 : axis, numbers, numbers + c);
+    onnx_out(m, node, 0)->shape = shape;
+    return role;
 }
 
 enum onnx_role onnx_batch_norm(struct onnx_import *m, const Onnx__NodeProto *node)
@@ -344,55 +374,96 @@ enum onnx_role onnx_batch_norm(struct onnx_import *m, const Onnx__NodeProto *nod
     return scale_channels(m, node, x, 1, factor, term);
 }
 
-/* The axis of x along which a constant differs, any where it is one number; before opset 7 it begins at `axis`. -1: it
- * differs along several, or does not fit. */
-static int axis_of_constant(const struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
-                            const struct onnx_value *constant)
+/* The axes [*from, *to) of x along which a constant differs, any where it is one number; before opset 7 it begins at
+ * `axis`. False: it does not fit, or x would be repeated. */
+static bool axes_of_constant(const struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
+                             const struct onnx_value *constant, int *from, int *to)
 {
     const int64_t axis = m->opset < 7 ? onnx_attribute_int(node, "axis", -1) : -1;
     const int first = axis >= 0 && axis <= x->shape.rank ? (int)axis : x->shape.rank - constant->shape.rank;
-    int found = -1, usual = x->shape.rank > 1;
 
+    *from = -1;
     for (int i = 0; i < constant->shape.rank; i++)
         if (constant->shape.dim[i] != 1) {
-            if (found >= 0 || first + i < 0 || first + i >= x->shape.rank ||
-                constant->shape.dim[i] != x->shape.dim[first + i])
-                return -1;
-            found = first + i;
+            if (first + i < 0 || first + i >= x->shape.rank || constant->shape.dim[i] != x->shape.dim[first + i])
+                return false;
+            *from = *from < 0 ? first + i : *from;
+            *to = first + i + 1;
         }
-    for (int i = 0; found < 0 && i < x->shape.rank; i++)
+    for (int i = 0; *from < 0 && i < x->shape.rank; i++)
         if (is_channels(m, x, i))
-            found = i;
-    return first < 0 || x->shape.rank == 0 ? -1 : found < 0 ? usual : found;
+            *from = i;
+    if (*from < 0)
+        *from = x->shape.rank > 1;
+    if (onnx_shape_elems(&constant->shape) == 1)
+        *to = *from + 1;
+    return first >= 0 && x->shape.rank > 0;
 }
 
-static enum onnx_role with_constant(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
-                                    const struct onnx_value *constant, bool constant_first)
+/* Element i of the axes [from, to) of x, of a constant that is aligned with x at its last axis. */
+static double constant_at(const struct onnx_value *x, const struct onnx_value *constant, int first, int from, int to,
+                          int64_t i)
 {
-    const char op = strcmp(node->op_type, "Sum") == 0 ? 'A' : node->op_type[0];
-    const int64_t n = onnx_shape_elems(&constant->shape);
-    const int axis = axis_of_constant(m, node, x, constant);
-    const int64_t c = axis < 0 ? 0 : x->shape.dim[axis];
-    double *factor;
+    int64_t at = 0, step = 1;
 
-    if (n == 1 && (axis < 0 || (op == 'D' && constant_first) || !folds_scale(m, x, axis)))
-        return onnx_eltwise(m, node);
-    if (axis < 0 || n < 1)
-        return onnx_refuse(m, "with a constant that is neither one number nor one for each channel");
-    if (op == 'D' && constant_first)
-        return onnx_refuse(m, "of a constant by an activation");
-    factor = onnx_memory_take(&m->file.memory, 2 * (size_t)c * sizeof *factor);
+    for (int d = first + constant->shape.rank - 1; d >= first; d--) {
+        const int64_t size = constant->shape.dim[d - first];
+
+        if (d >= from && d < to) {
+            at += size == 1 ? 0 : i % x->shape.dim[d] * step;
+            i /= x->shape.dim[d];
+        }
+        step *= size;
+    }
+    return onnx_at(constant, at);
+}
+
+/* x and a constant along axes that it has, each of whose places is a channel. */
+static enum onnx_role combine_along(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
+                                    const struct onnx_value *constant, char op, bool constant_first, int from, int to)
+{
+    const int64_t axis = m->opset < 7 ? onnx_attribute_int(node, "axis", -1) : -1;
+    const int first = axis >= 0 && axis <= x->shape.rank ? (int)axis : x->shape.rank - constant->shape.rank;
+    const struct onnx_value joined = joined_axes(x, from, to);
+    const int64_t n = onnx_shape_elems(&constant->shape), c = graph_stretch(&x->shape, from, to);
+    double *factor = onnx_memory_take(&m->file.memory, 2 * (size_t)c * sizeof *factor);
+    enum onnx_role role;
+
     if (!factor) {
         m->failed = ERR_LIMIT;
         return ONNX_FOLDED;
     }
     for (int64_t k = 0; k < c; k++) {
-        const double v = onnx_at(constant, n == 1 ? 0 : k);
+        const double v = n == 1 ? onnx_at(constant, 0) : constant_at(x, constant, first, from, to, k);
 
         factor[k] = op == 'M' ? v : op == 'D' ? 1 / v : op == 'S' && constant_first ? -1 : 1;
         factor[c + k] = op == 'A' || (op == 'S' && constant_first) ? v : op == 'S' ? -v : 0;
     }
-    return scale_channels(m, node, x, axis, factor, factor + c);
+    role = scale_channels(m, node, &joined, to - from > 1 ? 1 : from, factor, factor + c);
+    onnx_out(m, node, 0)->shape = x->shape;
+    return role;
+}
+
+enum onnx_role onnx_with_constant(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
+                                  const struct onnx_value *constant, char op, bool constant_first)
+{
+    const int64_t n = onnx_shape_elems(&constant->shape);
+    int from = 0, to = 0;
+    const bool fits = axes_of_constant(m, node, x, constant, &from, &to);
+    struct onnx_value inverse;
+
+    if (n == 1 && (!fits || (op == 'D' && constant_first) || !folds_scale(m, x, from)))
+        return onnx_eltwise(m, node);
+    if (!fits || n < 1)
+        return onnx_refuse(m, "with a constant that does not fit, or larger than the activation");
+    if (op != 'D' || !constant_first)
+        return combine_along(m, node, x, constant, op, constant_first, from, to);
+    if (onnx_eltwise_values(m, node, "reciprocal(a)", &x, 1, 0) == ONNX_UNSUPPORTED)
+        return ONNX_UNSUPPORTED;
+    if (m->failed)
+        return ONNX_PLAIN;
+    inverse = *onnx_out(m, node, 0);
+    return combine_along(m, node, &inverse, constant, 'M', false, from, to);
 }
 
 /* ---- additions ---- */
@@ -442,11 +513,12 @@ static enum onnx_role add_two(struct onnx_import *m, const Onnx__NodeProto *node
 enum onnx_role onnx_layer_binary(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const struct onnx_value *a = onnx_in(m, node, 0), *b = onnx_in(m, node, 1);
+    const char op = strcmp(node->op_type, "Sum") == 0 ? 'A' : node->op_type[0];
 
     if (b->kind == ONNX_CONSTANT)
-        return with_constant(m, node, a, b, false);
+        return onnx_with_constant(m, node, a, b, op, false);
     if (a->kind == ONNX_CONSTANT)
-        return with_constant(m, node, b, a, true);
+        return onnx_with_constant(m, node, b, a, op, true);
     return strcmp(node->op_type, "Add") == 0 || strcmp(node->op_type, "Sum") == 0 ? add_two(m, node, a, b)
                                                                                   : onnx_eltwise(m, node);
 }
@@ -637,6 +709,7 @@ const struct onnx_operator onnx_operators[] = {
     {"Pad", onnx_pad, " mode pads value ", ONNX_TAKES_VIEWS},
     {"Add", onnx_binary, " axis broadcast ", ONNX_TAKES_DENSE},
     {"Sub", onnx_binary, " axis broadcast ", ONNX_TAKES_DENSE},
+    {"Mod", onnx_mod, " fmod ", ONNX_TAKES_DENSE},
     {"Mul", onnx_binary, " axis broadcast ", ONNX_TAKES_DENSE},
     {"Div", onnx_binary, " axis broadcast ", ONNX_TAKES_DENSE},
     {"Sum", onnx_binary, "", ONNX_TAKES_DENSE},
@@ -652,14 +725,14 @@ const struct onnx_operator onnx_operators[] = {
     {"ReduceSumSquare", onnx_reduce, " axes keepdims noop_with_empty_axes ", ONNX_TAKES_DENSE},
     {"Abs", onnx_eltwise, "", ONNX_TAKES_DENSE},
     {"And", onnx_eltwise, "", ONNX_TAKES_DENSE},
-    {"Equal", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Equal", onnx_equal, "", ONNX_TAKES_DENSE},
     {"Greater", onnx_eltwise, "", ONNX_TAKES_DENSE},
     {"GreaterOrEqual", onnx_eltwise, "", ONNX_TAKES_DENSE},
     {"Less", onnx_eltwise, "", ONNX_TAKES_DENSE},
     {"LessOrEqual", onnx_eltwise, "", ONNX_TAKES_DENSE},
     {"Not", onnx_eltwise, "", ONNX_TAKES_DENSE},
     {"Or", onnx_eltwise, "", ONNX_TAKES_DENSE},
-    {"Where", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Where", onnx_where, "", ONNX_TAKES_DENSE},
     {"Xor", onnx_eltwise, "", ONNX_TAKES_DENSE},
     {"Ceil", onnx_eltwise, "", ONNX_TAKES_DENSE},
     {"Celu", onnx_eltwise, " alpha ", ONNX_TAKES_DENSE},
@@ -677,7 +750,7 @@ const struct onnx_operator onnx_operators[] = {
     {"Min", onnx_eltwise, "", ONNX_TAKES_DENSE},
     {"Mish", onnx_eltwise, "", ONNX_TAKES_DENSE},
     {"Neg", onnx_eltwise, "", ONNX_TAKES_DENSE},
-    {"PRelu", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"PRelu", onnx_prelu, "", ONNX_TAKES_DENSE},
     {"Pow", onnx_eltwise, " axis broadcast ", ONNX_TAKES_DENSE},
     {"Reciprocal", onnx_eltwise, "", ONNX_TAKES_DENSE},
     {"Round", onnx_eltwise, "", ONNX_TAKES_DENSE},
@@ -693,11 +766,16 @@ const struct onnx_operator onnx_operators[] = {
     {"ThresholdedRelu", onnx_eltwise, " alpha ", ONNX_TAKES_DENSE},
     {"CastLike", onnx_cast, " saturate round_mode ", ONNX_TAKES_DENSE},
     {"LogSoftmax", onnx_log_softmax, " axis ", ONNX_TAKES_DENSE},
+    {"LRN", onnx_lrn, " alpha beta bias size ", ONNX_TAKES_DENSE},
+    {"GroupNormalization", onnx_group_normalization, " epsilon num_groups stash_type ", ONNX_TAKES_DENSE},
+    {"LpNormalization", onnx_lp_normalization, " axis p ", ONNX_TAKES_DENSE},
     {"InstanceNormalization", onnx_normalization, " epsilon ", ONNX_TAKES_DENSE},
     {"LayerNormalization", onnx_normalization, " axis epsilon stash_type ", ONNX_TAKES_DENSE},
     {"RMSNormalization", onnx_normalization, " axis epsilon stash_type ", ONNX_TAKES_DENSE},
     {"Constant", onnx_constant, " value value_float value_floats value_int value_ints ", ONNX_TAKES_DENSE},
     {"ConstantOfShape", onnx_constant_of_shape, " value ", ONNX_TAKES_DENSE},
+    {"Size", onnx_size_of, "", ONNX_TAKES_ALL},
+    {"Range", onnx_range, "", ONNX_TAKES_ALL},
     {"Shape", onnx_shape_of, " end start ", ONNX_TAKES_ALL},
     {"Gather", onnx_gather, " axis ", ONNX_TAKES_VIEWS},
     {"Concat", onnx_concat, " axis ", ONNX_TAKES_DENSE},

@@ -13,7 +13,8 @@
 #include <string.h>
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyz_"
-#define F "f=" /* of the layer's words */
+#define MAX_COMPARED 16384 /* elements of a constant */
+#define F "f="             /* of the layer's words */
 
 /* What becomes of an operator: a to c are its inputs, $NAME an attribute. What is true is 1, what is not is 0. */
 static const struct rule {
@@ -105,12 +106,14 @@ static const struct rule *rule_of(const char *op)
     return NULL;
 }
 
-/* Is a constant one number, wherever it is read? */
+/* Is a constant one number, wherever it is read? Of large ones that is not looked at, node after node. */
 static bool is_uniform(const struct onnx_value *v)
 {
     const int64_t n = onnx_shape_elems(&v->shape);
     const double first = n > 0 ? onnx_at(v, 0) : 0;
 
+    if (n > MAX_COMPARED && !v->is_uniform)
+        return false;
     for (int64_t i = 1; i < n && !v->is_uniform; i++)
         if (!(onnx_at(v, i) <= first && onnx_at(v, i) >= first))
             return false;

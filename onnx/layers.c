@@ -456,6 +456,8 @@ enum onnx_role onnx_with_constant(struct onnx_import *m, const Onnx__NodeProto *
         return onnx_eltwise(m, node);
     if (!fits || n < 1)
         return onnx_refuse(m, "with a constant that does not fit, or larger than the activation");
+    if (graph_stretch(&x->shape, from, to) > (n > ONNX_MAX_REPEATED ? n : ONNX_MAX_REPEATED))
+        return onnx_refuse(m, "with a constant that is repeated over %d times", ONNX_MAX_REPEATED);
     if (op != 'D' || !constant_first)
         return combine_along(m, node, x, constant, op, constant_first, from, to);
     if (onnx_eltwise_values(m, node, "reciprocal(a)", &x, 1, 0) == ONNX_UNSUPPORTED)
@@ -521,56 +523,6 @@ enum onnx_role onnx_layer_binary(struct onnx_import *m, const Onnx__NodeProto *n
         return onnx_with_constant(m, node, b, a, op, true);
     return strcmp(node->op_type, "Add") == 0 || strcmp(node->op_type, "Sum") == 0 ? add_two(m, node, a, b)
                                                                                   : onnx_eltwise(m, node);
-}
-
-/* How a value is joined with others: images along channels as they are, all else as rows of what lies from the axis
- * on. */
-static int joined_as(struct onnx_import *m, const struct onnx_value *v, int axis)
-{
-    const int rank = v->shape.rank;
-    const struct graph_shape rows = {2, {graph_stretch(&v->shape, 0, axis), graph_stretch(&v->shape, axis, rank)}};
-
-    return onnx_layer_as(m, v, rank == 4 && axis == 1 ? &v->shape : &rows);
-}
-
-/* Two at a time: the first with the second, that with the third. */
-enum onnx_role onnx_layer_concat(struct onnx_import *m, const Onnx__NodeProto *node)
-{
-    const struct onnx_value *first = onnx_in(m, node, 0);
-    const int rank = first->shape.rank;
-    int64_t axis = onnx_attribute_int(node, "axis", 0);
-    struct graph_shape shape = first->shape;
-    enum onnx_role role = ONNX_PLAIN;
-    int joined = -1;
-
-    axis = axis < 0 ? axis + rank : axis;
-    if (axis < 0 || axis >= rank)
-        return onnx_refuse(m, "an axis that is none");
-    if (node->n_input < 2)
-        return onnx_identity(m, node);
-    for (size_t k = 0; k < node->n_input && role == ONNX_PLAIN; k++) {
-        const struct onnx_value *v = onnx_in(m, node, k);
-        struct graph_shape alike = v->shape;
-        int i, more;
-
-        if (!onnx_is_activation(v) || v->shape.rank != rank)
-            return onnx_refuse(m, "of a constant with an activation, or of other numbers of dimensions");
-        alike.dim[axis] = first->shape.dim[axis];
-        if (!graph_same_shape(&alike, &first->shape))
-            return onnx_refuse(m, "shapes that do not fit");
-        more = joined_as(m, v, (int)axis);
-        i = more < 0 || k == 0 ? more : onnx_new_layer(m, node, GRAPH_CONCAT, joined);
-        if (i < 0)
-            return role;
-        if (k) {
-            m->layers[i].node.in[m->layers[i].node.n_in++] = more;
-            role = onnx_finish(m, node, i, role);
-            shape.dim[axis] += v->shape.dim[axis];
-        }
-        joined = i;
-    }
-    onnx_out(m, node, 0)->shape = shape;
-    return role;
 }
 
 /* ---- activations ---- */

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define ONNX_MAX_REPEATED (1 << 18) /* numbers that a smaller constant becomes */
+
 enum onnx_kind {
     ONNX_UNMADE,   /* no node has made it yet */
     ONNX_NOT_HERE, /* an unsupported node would make it */
@@ -85,7 +87,8 @@ struct onnx_operator {
 };
 extern const struct onnx_operator onnx_operators[]; /* ended by name == NULL */
 
-/* The operators of eltwise.c, fold.c, move.c, layers.c, normalize.c, reduce.c, resize.c, transposed.c and windows.c. */
+/* The operators of concat.c, eltwise.c, fold.c, move.c, layers.c, normalize.c, reduce.c, resize.c, transposed.c and
+ * windows.c. */
 onnx_op onnx_eltwise, onnx_equal, onnx_where, onnx_mod, onnx_prelu, onnx_gelu, onnx_normalization, onnx_log_softmax,
     onnx_lrn, onnx_group_normalization, onnx_lp_normalization, onnx_size_of, onnx_range;
 onnx_op onnx_binary, onnx_cast, onnx_constant, onnx_constant_of_shape, onnx_shape_of, onnx_gather, onnx_concat,

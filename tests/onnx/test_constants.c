@@ -74,6 +74,22 @@ static void constants_of_several_numbers_are_channels(void **state)
                   (const float[]){1, 2, 3, 4, 5, 6, 7, 8}, 8, "y_12 w 0 16\ny_12 bias 16 16\n");
 }
 
+static void constants_stand_around_an_activation(void **state)
+{
+    (void)state;
+    /* zeros before rows are the convolution's pad */
+    check_nodes("const z 1 4 2 6 = 0\nnode Concat z x -> c axis=2\nconst w 4 4 1 1 = 0.5 ...\nnode Conv c w -> y\n",
+                "y = conv2d x k=4 r=1 s=1 pad=2,0,0,0\n");
+    check_graph("opset 13\ninput x 1 2 3\nconst a 1 1 3 = 4 5 6\nconst b 1 1 3 = 7\nnode Concat a x b -> y axis=1\n"
+                "output y\n",
+                "x = input shape=1,2,3\ny = strided_copy x shape=1,4,3 at=0 d0=3,1 d1=2,3 p1=1,1\n"
+                "y_2 = reshape y shape=1,12,1,1\ny_3 = depthwise_conv2d y_2 r=1 s=1\ny_4 = reshape y_3 shape=1,4,3\n");
+    check_weights("opset 13\ninput x 1 2 3\nconst a 1 1 3 = 4 5 6\nconst b 1 1 3 = 7\nnode Concat a x b -> y axis=1\n"
+                  "output y\n",
+                  (const float[]){1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 4, 5, 6, 0, 0, 0, 0, 0, 0, 7, 7, 7}, 24,
+                  "y_3 w 0 48\ny_3 bias 48 48\n");
+}
+
 static void one_number_many_times_is_a_number(void **state)
 {
     (void)state;
@@ -121,6 +137,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shapes_are_computed_of_several_constants),
         cmocka_unit_test(constants_of_several_numbers_are_channels),
+        cmocka_unit_test(constants_stand_around_an_activation),
         cmocka_unit_test(one_number_many_times_is_a_number),
         cmocka_unit_test(local_responses_are_normalized_by_a_convolution),
         cmocka_unit_test(groups_and_norms_are_reductions),

@@ -2,6 +2,7 @@
 /* reduce.c - reductions over any axes, one layer for each stretch of axes that lie together. */
 #include "onnx/model.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

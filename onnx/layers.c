@@ -670,6 +670,7 @@ const struct onnx_operator onnx_operators[] = {
      ONNX_TAKES_DENSE},
     {"GlobalAveragePool", onnx_global_pool, "", ONNX_TAKES_DENSE},
     {"GlobalMaxPool", onnx_global_pool, "", ONNX_TAKES_DENSE},
+    {"LRN", onnx_lrn, " alpha beta bias size ", ONNX_TAKES_DENSE},
     {"Softmax", onnx_softmax, " axis ", ONNX_TAKES_VIEWS},
     {"Resize", onnx_resize,
      " antialias axes coordinate_transformation_mode cubic_coeff_a exclude_outside extrapolation_value "

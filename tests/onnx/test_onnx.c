@@ -164,6 +164,17 @@ static void axes_are_reduced_stretch_by_stretch(void **state)
                 "y_3 = reshape y shape=2,3,1,1,1\n");
 }
 
+/* Over three channels, a zero before the first and one behind the last; of an even size the odd one is behind. */
+static void lrn_is_a_pool_over_channels_between_two_chains(void **state)
+{
+    (void)state;
+    check_graph("opset 13\ninput x 2 4 3 5\nnode LRN x -> y size=3 alpha=0.5 beta=0.25 bias=2.0\noutput y\n",
+                "x = input n=2 c=4 h=3 w=5\ny = eltwise x f=mul(mul(a,0.5),a)\n"
+                "y_2 = strided_copy y shape=2,1,6,15 at=0 d0=15,1 d1=4,15 d2=2,60 p1=1,1\n"
+                "y_3 = pool2d y_2 avg r=3 s=1\ny_4 = reshape y_3 shape=2,4,3,5\n"
+                "y_5 = eltwise x + y_4 f=div(a,pow(add(b,2),0.25))\n");
+}
+
 /* (x - mean) / sqrt(mean of (x - mean)^2 + epsilon), with a scale and bias that are inputs or constants. */
 static void normalizations_are_reductions_and_chains(void **state)
 {
@@ -593,6 +604,7 @@ int main(void)
         cmocka_unit_test(what_follows_a_layer_is_done_in_its_kernel),
         cmocka_unit_test(what_others_read_stays_as_it_is),
         cmocka_unit_test(chains_of_elements_are_one_layer),
+        cmocka_unit_test(lrn_is_a_pool_over_channels_between_two_chains),
         cmocka_unit_test(normalizations_are_reductions_and_chains),
         cmocka_unit_test(axes_are_reduced_stretch_by_stretch),
         cmocka_unit_test(long_chains_are_cut_where_a_workload_ends),

@@ -11,6 +11,14 @@ static struct onnx_layer *layer_of(const struct onnx_import *m, const struct onn
     return &m->layers[v->i_layer];
 }
 
+/* The layer that computes a value's elements. */
+static struct onnx_layer *maker_of(const struct onnx_import *m, const struct onnx_value *v)
+{
+    struct onnx_layer *l = layer_of(m, v);
+
+    return l->i_moved ? &m->layers[l->i_moved - 1] : l;
+}
+
 bool onnx_is_activation(const struct onnx_value *v)
 {
     return v && v->kind == ONNX_ACTIVATION;
@@ -29,7 +37,7 @@ static bool has_weights(const struct onnx_layer *l)
 /* Could what follows be done in the kernel of the layer that gives `v`? */
 static bool is_open(const struct onnx_import *m, const struct onnx_value *v)
 {
-    const struct graph_node *n = &layer_of(m, v)->node;
+    const struct graph_node *n = &maker_of(m, v)->node;
 
     return v->sole && !n->relu && !n->relu6 && n->op != GRAPH_INPUT;
 }
@@ -262,7 +270,9 @@ enum onnx_role onnx_gemm(struct onnx_import *m, const Onnx__NodeProto *node)
 /* Can a number for each channel go into the weights of the layer that gives x? */
 static bool folds_scale(const struct onnx_import *m, const struct onnx_value *x, int axis)
 {
-    return is_open(m, x) && has_weights(layer_of(m, x)) && layer_of(m, x)->node.n_in == 1 && is_channels(m, x, axis);
+    const struct onnx_layer *l = maker_of(m, x);
+
+    return is_open(m, x) && has_weights(l) && l->node.n_in == 1 && is_channels(m, x, axis);
 }
 
 /* y = x * factor + term, a number for each channel, at `axis`, each: into the weights of the layer that gives x, or a
@@ -272,11 +282,12 @@ static enum onnx_role scale_channels(struct onnx_import *m, const Onnx__NodeProt
 {
     const bool folds = folds_scale(m, x, axis);
     const int i = folds ? x->i_layer : onnx_new_scale(m, node, as_images(m, x, axis));
-    struct onnx_layer *l = i < 0 ? NULL : &m->layers[i];
+    struct onnx_layer *l = i < 0 ? NULL : folds ? maker_of(m, x) : &m->layers[i];
+    const int64_t each = l ? l->n_bias / x->shape.dim[axis] : 1; /* phases of a transposed convolution */
 
     for (int64_t k = 0; l && k < l->n_bias; k++) {
-        l->factor[k] *= factor[k];
-        l->bias[k] = l->bias[k] * factor[k] + term[k];
+        l->factor[k] *= factor[k / each];
+        l->bias[k] = l->bias[k] * factor[k / each] + term[k / each];
     }
     onnx_make_activation(onnx_out(m, node, 0), i, &x->shape);
     return folds ? ONNX_FOLDED : ONNX_TUNED;
@@ -583,9 +594,9 @@ enum onnx_role onnx_activation(struct onnx_import *m, const Onnx__NodeProto *nod
         return onnx_refuse(m, "bounds that are not constant");
     if (lowest <= -3.4e38 && highest >= 3.4e38)
         return onnx_identity(m, node);
-    n = &layer_of(m, x)->node;
+    n = &maker_of(m, x)->node;
     if (lowest < 0 || lowest > 0 || (highest < 3.4e38 && (highest < 6 || highest > 6)) || !x->sole ||
-        !has_weights(layer_of(m, x)))
+        !has_weights(maker_of(m, x)))
         return within(m, node, lowest, highest);
     n->relu6 = n->relu6 || highest <= 6;
     n->relu = !n->relu6;
@@ -660,6 +671,8 @@ enum onnx_role onnx_multiply_along(struct onnx_import *m, const Onnx__NodeProto 
 
 const struct onnx_operator onnx_operators[] = {
     {"Conv", onnx_conv, " auto_pad dilations group kernel_shape pads strides ", ONNX_TAKES_ALL},
+    {"ConvTranspose", onnx_conv_transpose,
+     " auto_pad dilations group kernel_shape output_padding output_shape pads strides ", ONNX_TAKES_DENSE},
     {"Gemm", onnx_gemm, " alpha beta broadcast transA transB ", ONNX_TAKES_VIEWS},
     {"MatMul", onnx_matmul, "", ONNX_TAKES_VIEWS},
     {"BatchNormalization", onnx_batch_norm, " epsilon is_test momentum spatial training_mode ", ONNX_TAKES_DENSE},

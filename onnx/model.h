@@ -45,6 +45,7 @@ struct onnx_layer {
     bool w_transposed;          /* of a dense layer: [k][n] */
     double *factor, *bias;      /* [n_bias] of each channel: w times factor; NULL: no weights */
     int64_t n_w, n_bias;
+    int i_moved;     /* 1 + the layer whose elements this one alone reads, and moves; 0: it computes */
     bool live;       /* the output depends on it */
     bool is_missing; /* it stands for a node that nothing computes */
 };
@@ -84,13 +85,13 @@ struct onnx_operator {
 };
 extern const struct onnx_operator onnx_operators[]; /* ended by name == NULL */
 
-/* The operators of eltwise.c, fold.c, move.c, layers.c, normalize.c, reduce.c, resize.c and windows.c. */
+/* The operators of eltwise.c, fold.c, move.c, layers.c, normalize.c, reduce.c, resize.c, transposed.c and windows.c. */
 onnx_op onnx_eltwise, onnx_gelu, onnx_normalization, onnx_log_softmax;
 onnx_op onnx_binary, onnx_cast, onnx_constant, onnx_constant_of_shape, onnx_shape_of, onnx_gather, onnx_concat,
     onnx_slice, onnx_expand, onnx_reshape, onnx_flatten, onnx_squeeze, onnx_unsqueeze, onnx_transpose, onnx_identity,
     onnx_dropout, onnx_split, onnx_tile, onnx_pad, onnx_depth_to_space, onnx_space_to_depth;
 onnx_op onnx_conv, onnx_gemm, onnx_matmul, onnx_batch_norm, onnx_activation, onnx_pool, onnx_global_pool, onnx_lrn,
-    onnx_reduce, onnx_softmax, onnx_resize;
+    onnx_reduce, onnx_softmax, onnx_resize, onnx_conv_transpose;
 
 enum onnx_role onnx_refuse(struct onnx_import *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -214,6 +214,8 @@ static void put_line(struct buf *model, struct buf *graph, const char *line, siz
     snprintf(copy, sizeof copy, "%.*s", (int)n, line);
     for (char *p = strtok_r(copy, " ", &rest); p && n_words < MAX_WORDS; p = strtok_r(NULL, " ", &rest))
         word[n_words++] = p;
+    if (n_words == MAX_WORDS)
+        abort(); /* the rest would be left out */
     if (n_words == 0)
         return;
     if (strcmp(word[0], "opset") == 0) {

@@ -170,12 +170,13 @@ enum onnx_role onnx_lp_normalization(struct onnx_import *m, const Onnx__NodeProt
 }
 
 /* x / (bias + alpha / size * the sum of squares of so many channels around) ^ beta: the sums are a convolution along
- * the channels. */
+ * the channels. The factor goes into the squares, so that halves hold them. */
 enum onnx_role onnx_lrn(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const struct onnx_value *x = onnx_in(m, node, 0);
     const int64_t size = onnx_attribute_int(node, "size", 0);
-    const double beta = onnx_attribute_real(node, "beta", 0.75), bias = onnx_attribute_real(node, "bias", 1);
+    const double alpha = onnx_attribute_real(node, "alpha", 1e-4), beta = onnx_attribute_real(node, "beta", 0.75);
+    const double bias = onnx_attribute_real(node, "bias", 1);
     const int rank = onnx_is_activation(x) ? x->shape.rank : 0;
     struct graph_shape columns;
     struct onnx_layer *l;
@@ -185,7 +186,7 @@ enum onnx_role onnx_lrn(struct onnx_import *m, const Onnx__NodeProto *node)
     if (rank < 3 || size < 1 || size > x->shape.dim[1] * 2)
         return onnx_refuse(m, "expected images, and a size that fits their channels");
     columns = (struct graph_shape){4, {x->shape.dim[0], 1, x->shape.dim[1], graph_stretch(&x->shape, 2, rank)}};
-    if (onnx_eltwise_values(m, node, "mul(a,a)", &x, 1, 0) == ONNX_UNSUPPORTED || m->failed)
+    if (onnx_eltwise_values(m, node, "mul(mul(a,b),a)", &x, 1, alpha / (double)size) == ONNX_UNSUPPORTED || m->failed)
         return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
     sums = given(m, node, true);
     i = onnx_new_layer(m, node, GRAPH_DEPTHWISE, onnx_layer_as(m, &sums, &columns));
@@ -196,7 +197,6 @@ enum onnx_role onnx_lrn(struct onnx_import *m, const Onnx__NodeProto *node)
     l->node.key[GRAPH_S] = 1;
     l->node.key[GRAPH_TOP] = (size - 1) / 2;
     l->node.key[GRAPH_BOTTOM] = size / 2;
-    l->factor[0] = onnx_attribute_real(node, "alpha", 1e-4) / (double)size;
     l->bias[0] = bias;
     if (onnx_finish(m, node, i, ONNX_TUNED) == ONNX_UNSUPPORTED)
         return ONNX_UNSUPPORTED;

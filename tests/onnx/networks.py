@@ -286,7 +286,7 @@ def unet(n):
     return n.model(n.sigmoid(logits), logits)
 
 
-NETWORKS = {f.__name__: f for f in (mobilenet_v2, mobilenet_v3, efficientnet_b0, resnet_50, yolo)}
+NETWORKS = {f.__name__: f for f in (mobilenet_v2, mobilenet_v3, efficientnet_b0, resnet_50, yolo, unet)}
 
 
 def store(folder, model, x, dtype):

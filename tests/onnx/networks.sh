@@ -61,8 +61,8 @@ if [ "$how" = short ]; then
     done <<END
 mobilenet_v3 f16 4 nchw
 efficientnet_b0 f32 4 nchw16c
-resnet_50 f16 1 nchw16c
 yolo f32 1 nchw16c
+unet f16 4 nchw
 END
     exit 0
 fi

@@ -21,7 +21,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #define DAY_MS ((int64_t)86400000)
@@ -135,22 +134,6 @@ static enum err set_up(struct store *s, const char *path, struct why *why)
     return e;
 }
 
-/* A second tracker on one store would hand out each lease twice. */
-static enum err take_lock(struct store *s, const char *where, struct why *why)
-{
-    char path[PATH_MAX];
-    enum err e = sqlite_path(where, "lock", path, why);
-
-    if (e)
-        return e;
-    s->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (s->lock_fd < 0)
-        return why_set(why, ERR_IO, "%s: %s", path, strerror(errno));
-    if (flock(s->lock_fd, LOCK_EX | LOCK_NB) != 0)
-        return why_set(why, ERR_BUSY, "the store %s is in use by another tracker", where);
-    return ERR_OK;
-}
-
 /* The log is there as long as the database is open, under the same inode. */
 static enum err open_log(struct store *s, const char *where, struct why *why)
 {
@@ -192,7 +175,7 @@ static enum err store_open(const char *where, const struct clock *clock, struct 
     if (!e)
         e = sqlite_path(where, "tracker.sqlite", path, why);
     if (!e)
-        e = take_lock(s, where, why);
+        e = sqlite_take_lock(where, &s->lock_fd, why);
     if (!e)
         e = sqlite_check_start(where, &s->check, why);
     if (!e && sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) !=

@@ -3,6 +3,7 @@
 #include "tracker/store_sqlite_file.h"
 
 #include "core/buf.h"
+#include "core/clock.h"
 #include "core/file.h"
 
 #include <limits.h>
@@ -16,6 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define SLICE_BYTES (1 << 20) /* of a read ahead */
+
 int64_t sqlite_check_at_once_bytes = (int64_t)256 << 20;
 
 struct sqlite_check {
@@ -24,7 +27,7 @@ struct sqlite_check {
     pthread_t thread;
     bool started;
     struct why why; /* the thread's until `damaged` */
-    atomic_bool damaged;
+    atomic_bool damaged, stopping;
 };
 
 /* Reads every page. Broken off is not damaged. */
@@ -83,12 +86,33 @@ static enum err look_for_mark(const struct sqlite_check *c, struct why *why)
     return e;
 }
 
+/* The file into the system's memory in order, with pauses as long as the reads took: the check itself jumps about in
+ * it, and calls want the disk too. Through SQLite's handle, for closing one of our own would drop its locks. */
+static void read_ahead(const struct sqlite_check *c)
+{
+    sqlite3_file *f = NULL;
+    sqlite3_int64 n_bytes = 0;
+    char *slice = malloc(SLICE_BYTES);
+
+    if (slice && sqlite3_file_control(c->db, "main", SQLITE_FCNTL_FILE_POINTER, &f) == SQLITE_OK && f->pMethods &&
+        f->pMethods->xFileSize(f, &n_bytes) == SQLITE_OK)
+        for (sqlite3_int64 at = 0; at + SLICE_BYTES <= n_bytes && !atomic_load(&c->stopping); at += SLICE_BYTES) {
+            const int64_t start_ns = clock_now_ns();
+
+            if (f->pMethods->xRead(f, slice, SLICE_BYTES, at) != SQLITE_OK)
+                break; /* the check says what is wrong */
+            clock_sleep_ms((clock_now_ns() - start_ns) / 1000000 + 1);
+        }
+    free(slice);
+}
+
 static void *check_main(void *arg)
 {
     struct sqlite_check *c = arg;
 
     setpriority(PRIO_PROCESS, (id_t)gettid(), 19); /* on Linux of this thread alone */
-    if (check_pages(c->db, c->path, &c->why) != ERR_OK) {
+    read_ahead(c);
+    if (!atomic_load(&c->stopping) && check_pages(c->db, c->path, &c->why) != ERR_OK) {
         leave_mark(c);
         atomic_store(&c->damaged, true);
     }
@@ -139,6 +163,7 @@ void sqlite_check_stop(struct sqlite_check *c)
     if (!c)
         return;
     if (c->started) {
+        atomic_store(&c->stopping, true);
         sqlite3_interrupt(c->db);
         pthread_join(c->thread, NULL);
     }

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -132,6 +133,21 @@ enum err sqlite_check_schema(sqlite3 *db, const char *path, struct why *why)
         return why_set(why, ERR_UNSUPPORTED, "%s has schema %lld, this program knows up to %d", path,
                        (long long)version, SCHEMA_VERSION);
     return bring_up(db, version, why);
+}
+
+enum err sqlite_take_lock(const char *where, int *fd, struct why *why)
+{
+    char path[PATH_MAX];
+    enum err e = sqlite_path(where, "lock", path, why);
+
+    if (e)
+        return e;
+    *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (*fd < 0)
+        return why_set(why, ERR_IO, "%s: %s", path, strerror(errno));
+    if (flock(*fd, LOCK_EX | LOCK_NB) != 0)
+        return why_set(why, ERR_BUSY, "the store %s is in use by another tracker", where);
+    return ERR_OK;
 }
 
 enum err sqlite_path(const char *where, const char *name, char out[PATH_MAX], struct why *why)

@@ -102,15 +102,15 @@ static void one_number_many_times_is_a_number(void **state)
 static void local_responses_are_normalized_by_a_convolution(void **state)
 {
     (void)state;
-    check_nodes("node LRN x -> y size=3 alpha=0.9 beta=0.5 bias=2.0\n",
-                "y = eltwise x f=mul(mul(a,0.3),a)\ny_2 = reshape y shape=1,1,4,48\n"
+    check_nodes("node LRN x -> y size=3 alpha=1.5 beta=0.5 bias=2.0\n",
+                "y = eltwise x f=mul(mul(a,0.5),a)\ny_2 = reshape y shape=1,1,4,48\n"
                 "y_3 = depthwise_conv2d y_2 r=3 s=1 pad=1,0\ny_4 = reshape y_3 shape=1,4,8,6\n"
                 "y_5 = eltwise x + y_4 f=div(a,pow(b,0.5))\n");
     check_nodes("node LRN x -> y size=4\n",
                 "y = eltwise x f=mul(mul(a,2.5e-05),a)\ny_2 = reshape y shape=1,1,4,48\n"
                 "y_3 = depthwise_conv2d y_2 r=4 s=1 pad=1,0,2,0\ny_4 = reshape y_3 shape=1,4,8,6\n"
                 "y_5 = eltwise x + y_4 f=div(a,pow(b,0.75))\n");
-    check_weights(HEAD "node LRN x -> y size=3 alpha=0.9 beta=0.5 bias=2.0\noutput y\n", (const float[]){1, 1, 1, 2}, 4,
+    check_weights(HEAD "node LRN x -> y size=3 alpha=1.5 beta=0.5 bias=2.0\noutput y\n", (const float[]){1, 1, 1, 2}, 4,
                   "y_3 w 0 12\ny_3 bias 12 4\n");
 }
 

@@ -94,8 +94,8 @@ onnx_op onnx_eltwise, onnx_equal, onnx_where, onnx_mod, onnx_prelu, onnx_gelu, o
 onnx_op onnx_binary, onnx_cast, onnx_constant, onnx_constant_of_shape, onnx_shape_of, onnx_gather, onnx_concat,
     onnx_slice, onnx_expand, onnx_reshape, onnx_flatten, onnx_squeeze, onnx_unsqueeze, onnx_transpose, onnx_identity,
     onnx_dropout, onnx_split, onnx_tile, onnx_pad, onnx_depth_to_space, onnx_space_to_depth;
-onnx_op onnx_conv, onnx_gemm, onnx_matmul, onnx_batch_norm, onnx_activation, onnx_pool, onnx_global_pool,
-    onnx_reduce, onnx_softmax, onnx_resize, onnx_conv_transpose;
+onnx_op onnx_conv, onnx_gemm, onnx_matmul, onnx_batch_norm, onnx_activation, onnx_pool, onnx_global_pool, onnx_reduce,
+    onnx_softmax, onnx_resize, onnx_conv_transpose;
 
 /* The element of a tensor of shape `of` that stands at element i of one that it is broadcast to. */
 int64_t onnx_source_of(const struct graph_shape *of, const struct graph_shape *to, int64_t i);

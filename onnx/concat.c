@@ -82,7 +82,7 @@ static const struct onnx_value *between_constants(struct onnx_import *m, const O
     onnx_view_of(x, s);
     for (size_t k = 0, after = 0; k < node->n_input; k++) {
         const struct onnx_value *v = onnx_in(m, node, k);
-        struct graph_shape alike = v ? v->shape : (struct graph_shape){.rank = -1};
+        struct graph_shape alike = v->shape;
 
         alike.dim[axis] = x->shape.dim[axis];
         if (!graph_same_shape(&alike, &x->shape)) {
@@ -129,20 +129,22 @@ static enum onnx_role concat_constants(struct onnx_import *m, const Onnx__NodePr
 enum onnx_role onnx_layer_concat(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const struct onnx_value *first = onnx_in(m, node, 0);
-    const int rank = first->shape.rank;
-    int64_t axis = onnx_attribute_int(node, "axis", 0);
-    struct graph_shape shape = first->shape;
+    const int rank = first ? first->shape.rank : 0;
+    struct graph_shape shape;
     enum onnx_role role = ONNX_PLAIN;
-    int joined = -1;
+    int joined = -1, axis;
 
-    axis = axis < 0 ? axis + rank : axis;
-    if (axis < 0 || axis >= rank)
+    for (size_t k = 0; k < node->n_input; k++)
+        if (!onnx_in(m, node, k))
+            return onnx_refuse(m, "an input is left out");
+    if (!first || !onnx_axis(node, 0, rank, &axis))
         return onnx_refuse(m, "an axis that is none");
+    shape = first->shape;
     if (node->n_input < 2)
         return onnx_identity(m, node);
     for (size_t k = 0; k < node->n_input; k++)
-        if (onnx_in(m, node, k) && onnx_in(m, node, k)->kind == ONNX_CONSTANT)
-            return concat_constants(m, node, (int)axis);
+        if (onnx_in(m, node, k)->kind == ONNX_CONSTANT)
+            return concat_constants(m, node, axis);
     for (size_t k = 0; k < node->n_input && role == ONNX_PLAIN; k++) {
         const struct onnx_value *v = onnx_in(m, node, k);
         struct graph_shape alike = v->shape;
@@ -153,7 +155,7 @@ enum onnx_role onnx_layer_concat(struct onnx_import *m, const Onnx__NodeProto *n
         alike.dim[axis] = first->shape.dim[axis];
         if (!graph_same_shape(&alike, &first->shape))
             return onnx_refuse(m, "shapes that do not fit");
-        more = joined_as(m, v, (int)axis);
+        more = joined_as(m, v, axis);
         i = more < 0 || k == 0 ? more : onnx_new_layer(m, node, GRAPH_CONCAT, joined);
         if (i < 0)
             return role;

@@ -39,6 +39,8 @@ static void nodes_that_cannot_be_computed_are_named(void **state)
         {"const c = inf\nnode Min x c -> y\noutput y\n", "Min", "a constant of several numbers"},
         {"node Flatten x -> f\nnode Sub x f -> y\noutput y\n", "Sub", "cannot be combined"},
         {"node Clip x - x -> y\noutput y\n", "Clip", "not constant"},
+        {"node Concat - x -> y axis=1\noutput y\n", "Concat", "left out"},
+        {"node Concat x - -> y axis=1\noutput y\n", "Concat", "left out"},
         {"node MaxPool x -> y\noutput y\n", "MaxPool", "kernel_shape"},
         {"node MaxPool x -> y kernel_shape=[2,2] pads=[2,0,0,0]\noutput y\n", "MaxPool", "outside the image"},
         {"node AveragePool x -> y kernel_shape=[2,2] pads=[1,0,0,0] count_include_pad=1 ceil_mode=1\noutput y\n",

@@ -7,12 +7,14 @@
 #include "onnx/model.h"
 
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyz_"
-#define F "f=" /* of the layer's words */
+#define MAX_COMPARED 16384 /* elements of a constant */
+#define F "f="             /* of the layer's words */
 
 /* What becomes of an operator: a to c are its inputs, $NAME an attribute. What is true is 1, what is not is 0. */
 static const struct rule {
@@ -46,6 +48,7 @@ static const struct rule {
     {"Mean", "add(a,b)", {{NULL, 0}}, true},
     {"Min", "min(a,b)", {{NULL, 0}}, true},
     {"Mish", "mul(a,tanh(softplus(a)))", {{NULL, 0}}, false},
+    {"Mod", "sub(a,mul(b,floor(div(a,b))))", {{NULL, 0}}, false},
     {"Mul", "mul(a,b)", {{NULL, 0}}, false},
     {"Neg", "neg(a)", {{NULL, 0}}, false},
     {"Not", "sub(1,a)", {{NULL, 0}}, false},
@@ -103,6 +106,20 @@ static const struct rule *rule_of(const char *op)
     return NULL;
 }
 
+/* Is a constant one number, wherever it is read? Of large ones that is not looked at, node after node. */
+static bool is_uniform(const struct onnx_value *v)
+{
+    const int64_t n = onnx_shape_elems(&v->shape);
+    const double first = n > 0 ? onnx_at(v, 0) : 0;
+
+    if (n > MAX_COMPARED && !v->is_uniform)
+        return false;
+    for (int64_t i = 1; i < n && !v->is_uniform; i++)
+        if (!(onnx_at(v, i) <= first && onnx_at(v, i) >= first))
+            return false;
+    return n > 0;
+}
+
 static bool read_operand(struct onnx_import *m, const struct onnx_value *v, struct operand *out)
 {
     static const struct graph_shape one = {1, {1}};
@@ -111,7 +128,7 @@ static bool read_operand(struct onnx_import *m, const struct onnx_value *v, stru
         return false;
     *out = (struct operand){.shape = v->shape};
     if (v->kind == ONNX_CONSTANT) {
-        out->is_number = onnx_shape_elems(&v->shape) == 1 && isfinite((float)onnx_at(v, 0));
+        out->is_number = is_uniform(v) && isfinite((float)onnx_at(v, 0));
         out->number = out->is_number ? (float)onnx_at(v, 0) : 0;
         return out->is_number;
     }
@@ -159,11 +176,11 @@ static void put_calls(struct chain *c, const struct graph_node *n)
 
 static void put_operand(struct chain *c, const struct operand *o, const struct graph_shape *y)
 {
-    const struct graph_node *n = o->is_number ? NULL : &c->m->layers[o->i_layer].node;
+    const struct graph_node *n = o->is_number || !c->inlines ? NULL : &c->m->layers[o->i_layer].node;
 
-    if (!n)
+    if (o->is_number)
         put_number(c, (double)o->number);
-    else if (c->inlines && o->sole && n->op == GRAPH_ELTWISE && graph_same_shape(&n->shape, y)) {
+    else if (n && o->sole && n->op == GRAPH_ELTWISE && graph_same_shape(&n->shape, y)) {
         c->has_inlined = true;
         put_calls(c, n);
     } else
@@ -218,7 +235,7 @@ static bool shapes_of(const struct onnx_import *m, const struct operand *operand
         if (!graph_broadcast(value, &operands[k].shape, value) ||
             (!operands[k].is_number && !graph_broadcast(y, &m->layers[operands[k].i_layer].node.shape, y)))
             return false;
-    return true;
+    return onnx_shape_elems(value) == graph_elems(y); /* a number's shape may be larger */
 }
 
 /* A layer of calls, those of a rule with its attributes, which gives the node's output; *out: that as an operand. */
@@ -254,25 +271,47 @@ static enum onnx_role join(struct onnx_import *m, const Onnx__NodeProto *node, c
     return role;
 }
 
+/* Every element of the node's output from those of constants, whose order in the chain is `in`. */
+static void fold_all(struct onnx_import *m, const Onnx__NodeProto *node, const struct eltwise *chain, const int *in,
+                     const struct graph_shape *shape)
+{
+    const bool is_float = onnx_in(m, node, node->n_input - 1)->is_float; /* of Where the first is none */
+    double *v = onnx_make_constant(m, onnx_out(m, node, 0), shape, is_float);
+
+    for (int64_t i = 0, n = v ? onnx_shape_elems(shape) : 0; i < n; i++) {
+        double x[ELTWISE_MAX_INPUTS] = {0};
+
+        for (int k = 0; k < chain->n_inputs; k++) {
+            const struct onnx_value *of = onnx_in(m, node, (size_t)in[k]);
+
+            x[k] = onnx_at(of, onnx_source_of(&of->shape, shape, i));
+        }
+        v[i] = eltwise_value(chain, x);
+    }
+}
+
 /* All inputs are constants: computed now, in double. */
 static enum onnx_role fold(struct onnx_import *m, const Onnx__NodeProto *node, const struct rule *rule)
 {
-    const struct onnx_value *a = onnx_in(m, node, 0);
-    const struct operand of = {.shape = a->shape};
+    struct operand of[3] = {{false, 0, {0}, 0, false}};
+    struct graph_shape shape = {.rank = 0};
     struct chain c = {.m = m};
     struct eltwise chain;
     enum onnx_role role = ONNX_FOLDED;
-    double *v;
 
-    if (node->n_input != 1)
+    if (node->n_input > (rule->any_number ? 2 : 3))
         return onnx_refuse(m, "of several constants");
+    for (size_t k = 0; k < node->n_input; k++) {
+        of[k] = (struct operand){.shape = onnx_in(m, node, k)->shape, .i_layer = (int)k};
+        if (!graph_broadcast(&shape, &of[k].shape, &shape))
+            return onnx_refuse(m, "shapes that cannot be combined");
+    }
     buf_init(&c.text, 4096);
-    if (!put_rule(&c, rule, rule->text, node, &of, &of.shape) || eltwise_parse(buf_text(&c.text), &chain, NULL))
+    if (!put_rule(&c, rule, rule->text, node, of, &shape) || eltwise_parse(buf_text(&c.text), &chain, NULL))
         role = onnx_refuse(m, "of a constant");
     buf_fini(&c.text);
-    v = role == ONNX_FOLDED ? onnx_make_constant(m, onnx_out(m, node, 0), &a->shape, a->is_float) : NULL;
-    for (int64_t i = 0, n = v ? onnx_shape_elems(&a->shape) : 0; i < n; i++)
-        v[i] = eltwise_value(&chain, (const double[]){onnx_at(a, i)});
+    if (role == ONNX_FOLDED)
+        fold_all(m, node, &chain, c.in, &shape);
     return role;
 }
 
@@ -344,6 +383,70 @@ enum onnx_role onnx_eltwise(struct onnx_import *m, const Onnx__NodeProto *node)
     if (node->n_input == 1 && rule->any_number)
         return onnx_identity(m, node);
     return is_aligned(m, node) ? all_of(m, node, rule) : onnx_refuse(m, "shapes that are aligned at an axis");
+}
+
+/* What is as large as infinity is larger than any number, which the calls can name. */
+enum onnx_role onnx_equal(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    for (size_t k = 0; k < 2 && node->n_input == 2; k++) {
+        const struct onnx_value *v = onnx_in(m, node, k), *x = onnx_in(m, node, 1 - k);
+        const bool fits = v && v->kind == ONNX_CONSTANT && onnx_is_activation(x) && is_uniform(v);
+
+        if (fits && isinf(onnx_at(v, 0)))
+            return onnx_eltwise_values(m, node, onnx_at(v, 0) < 0 ? "less(a,b)" : "less(b,a)", &x, 1,
+                                       onnx_at(v, 0) < 0 ? (double)-FLT_MAX : (double)FLT_MAX);
+    }
+    return onnx_eltwise(m, node);
+}
+
+/* Of a condition that is one constant the input that it chooses. */
+enum onnx_role onnx_where(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    const struct onnx_value *which = onnx_in(m, node, 0), *chosen = NULL;
+    struct graph_shape shape = {.rank = 0};
+
+    for (size_t k = 0; k < 3 && which; k++)
+        if (!onnx_in(m, node, k) || !graph_broadcast(&shape, &onnx_in(m, node, k)->shape, &shape))
+            which = NULL;
+    if (which && which->kind == ONNX_CONSTANT && is_uniform(which))
+        chosen = onnx_in(m, node, onnx_at(which, 0) < 0 || onnx_at(which, 0) > 0 ? 1 : 2);
+    if (!chosen || !onnx_is_activation(chosen) || !graph_same_shape(&chosen->shape, &shape))
+        return onnx_eltwise(m, node);
+    onnx_make_view(onnx_out(m, node, 0), chosen, &shape);
+    return ONNX_FOLDED;
+}
+
+/* Of constants: a quotient of floats that is nearly whole may be rounded to the next one. */
+enum onnx_role onnx_mod(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    if (onnx_attribute_int(node, "fmod", 0) || onnx_is_activation(onnx_in(m, node, 0)) ||
+        onnx_is_activation(onnx_in(m, node, 1)))
+        return onnx_refuse(m, "of activations, or with signs of the first");
+    return onnx_eltwise(m, node);
+}
+
+/* x where it is 0 or more, else times a constant slope of several numbers. */
+enum onnx_role onnx_prelu(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    const struct onnx_value *x = onnx_in(m, node, 0), *slope = onnx_in(m, node, 1);
+    struct onnx_value kept, scaled, slopes;
+    enum onnx_role role;
+
+    if (!onnx_is_activation(x) || !slope || slope->kind != ONNX_CONSTANT || onnx_shape_elems(&slope->shape) < 2)
+        return onnx_eltwise(m, node);
+    kept = *x;
+    kept.sole = false; /* both sides are read */
+    slopes = *slope;
+    while (m->opset < 7 && slope->shape.rank == 1 && slopes.shape.rank < x->shape.rank - 1)
+        slopes.shape.dim[slopes.shape.rank++] = 1; /* of channels */
+    role = onnx_with_constant(m, node, &kept, &slopes, 'M', false);
+    if (role == ONNX_UNSUPPORTED || m->failed)
+        return role;
+    scaled = *onnx_out(m, node, 0);
+    return graph_same_shape(&scaled.shape, &x->shape)
+               ? onnx_eltwise_values(m, node, "where(less(a,0),b,a)",
+                                     (const struct onnx_value *const[]){&kept, &scaled}, 2, 0)
+               : onnx_refuse(m, "a slope that does not fit");
 }
 
 enum onnx_role onnx_eltwise_of(struct onnx_import *m, const Onnx__NodeProto *node, const char *text,

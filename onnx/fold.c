@@ -26,8 +26,7 @@ static bool all_constant(const struct onnx_import *m, const Onnx__NodeProto *nod
 
 /* ---- elements ---- */
 
-/* The element of a tensor of shape `of` that stands at element i of one that it is broadcast to. */
-static int64_t source_of(const struct graph_shape *of, const struct graph_shape *to, int64_t i)
+int64_t onnx_source_of(const struct graph_shape *of, const struct graph_shape *to, int64_t i)
 {
     int64_t at = 0, step = 1;
 
@@ -68,8 +67,8 @@ enum onnx_role onnx_binary(struct onnx_import *m, const Onnx__NodeProto *node)
         return onnx_refuse(m, "shapes that cannot be combined");
     v = onnx_make_constant(m, onnx_out(m, node, 0), &shape, a->is_float);
     for (int64_t i = 0, n = v ? onnx_shape_elems(&shape) : 0; i < n; i++)
-        v[i] = combine(op, onnx_at(a, source_of(&a->shape, &shape, i)), onnx_at(b, source_of(&b->shape, &shape, i)),
-                       a->is_float);
+        v[i] = combine(op, onnx_at(a, onnx_source_of(&a->shape, &shape, i)),
+                       onnx_at(b, onnx_source_of(&b->shape, &shape, i)), a->is_float);
     return ONNX_FOLDED;
 }
 
@@ -85,7 +84,9 @@ enum onnx_role onnx_cast(struct onnx_import *m, const Onnx__NodeProto *node)
     const struct onnx_value *like = onnx_in(m, node, 1); /* of CastLike */
     const int64_t to = onnx_attribute_int(node, "to", 0);
     const bool is_float = is_float_type(to) || (like && (like->kind == ONNX_ACTIVATION || like->is_float));
-    const bool is_int = to == ONNX__TENSOR_PROTO__DATA_TYPE__INT64 || to == ONNX__TENSOR_PROTO__DATA_TYPE__INT32;
+    const bool is_truth = to == ONNX__TENSOR_PROTO__DATA_TYPE__BOOL;
+    const bool is_int =
+        is_truth || to == ONNX__TENSOR_PROTO__DATA_TYPE__INT64 || to == ONNX__TENSOR_PROTO__DATA_TYPE__INT32;
     double *v;
 
     if (!x || (!is_float && (!is_int || x->kind != ONNX_CONSTANT)))
@@ -94,7 +95,7 @@ enum onnx_role onnx_cast(struct onnx_import *m, const Onnx__NodeProto *node)
         return onnx_identity(m, node);
     v = onnx_make_constant(m, onnx_out(m, node, 0), &x->shape, is_float);
     for (int64_t i = 0, n = v ? onnx_shape_elems(&x->shape) : 0; i < n; i++)
-        v[i] = is_float ? onnx_at(x, i) : trunc(onnx_at(x, i));
+        v[i] = is_float ? onnx_at(x, i) : is_truth ? onnx_at(x, i) < 0 || onnx_at(x, i) > 0 : trunc(onnx_at(x, i));
     return ONNX_FOLDED;
 }
 
@@ -182,6 +183,40 @@ enum onnx_role onnx_shape_of(struct onnx_import *m, const Onnx__NodeProto *node)
         return onnx_refuse(m, "expected an input");
     for (int64_t i = 0; v && i < shape.dim[0]; i++)
         v[i] = (double)x->shape.dim[from + i];
+    return ONNX_FOLDED;
+}
+
+enum onnx_role onnx_size_of(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    const struct onnx_value *x = onnx_in(m, node, 0);
+    double *v = x ? onnx_make_constant(m, onnx_out(m, node, 0), &(struct graph_shape){.rank = 0}, false) : NULL;
+
+    if (!x)
+        return onnx_refuse(m, "expected an input");
+    if (v)
+        *v = (double)onnx_shape_elems(&x->shape);
+    return ONNX_FOLDED;
+}
+
+/* Constant numbers from the first input on, as far apart as the third is, before the second. */
+enum onnx_role onnx_range(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    struct graph_shape shape = {1, {0}};
+    double part[3], *v;
+
+    for (size_t k = 0; k < 3; k++) {
+        const struct onnx_value *x = onnx_in(m, node, k);
+
+        if (!x || x->kind != ONNX_CONSTANT || onnx_shape_elems(&x->shape) != 1)
+            return onnx_refuse(m, "expected three constant numbers");
+        part[k] = onnx_at(x, 0);
+    }
+    if (!(fabs((part[1] - part[0]) / part[2]) < GRAPH_MAX_SIZE))
+        return onnx_refuse(m, "of over %d numbers", GRAPH_MAX_SIZE);
+    shape.dim[0] = (int64_t)fmax(ceil((part[1] - part[0]) / part[2]), 0);
+    v = onnx_make_constant(m, onnx_out(m, node, 0), &shape, onnx_in(m, node, 0)->is_float);
+    for (int64_t i = 0; v && i < shape.dim[0]; i++)
+        v[i] = part[0] + (double)i * part[2];
     return ONNX_FOLDED;
 }
 

@@ -293,41 +293,42 @@ static enum onnx_role scale_channels(struct onnx_import *m, const Onnx__NodeProt
     return folds ? ONNX_FOLDED : ONNX_TUNED;
 }
 
-/* x with n axes from `axis` on as one, which becomes the second of three. */
-static struct onnx_value with_axes_joined(const struct onnx_value *x, int axis, int n)
+/* A value with the axes [from, to) as one, the second of three where they are several. */
+static struct onnx_value joined_axes(const struct onnx_value *x, int from, int to)
 {
     struct onnx_value out = *x;
 
-    out.shape = (struct graph_shape){3,
-                                     {graph_stretch(&x->shape, 0, axis), graph_stretch(&x->shape, axis, axis + n),
-                                      graph_stretch(&x->shape, axis + n, x->shape.rank)}};
+    if (to - from > 1)
+        out.shape = (struct graph_shape){3,
+                                         {graph_stretch(&x->shape, 0, from), graph_stretch(&x->shape, from, to),
+                                          graph_stretch(&x->shape, to, x->shape.rank)}};
     return out;
 }
 
-/* A number for each place of n axes of x from `axis` on, or left out. */
-static bool is_along(const struct onnx_value *v, const struct onnx_value *x, int axis, int n)
+/* A constant of the sizes of x's axes from `axis` on, or left out. */
+static bool is_along(const struct onnx_value *v, const struct onnx_value *x, int axis)
 {
-    bool fits = !v || (v->kind == ONNX_CONSTANT && v->shape.rank == n && axis + n <= x->shape.rank);
+    bool fits = !v || (v->kind == ONNX_CONSTANT && v->shape.rank > 0 && axis + v->shape.rank <= x->shape.rank);
 
-    for (int i = 0; v && i < n && fits; i++)
-        fits = v->shape.dim[i] == x->shape.dim[axis + i];
+    for (int d = 0; v && fits && d < v->shape.rank; d++)
+        fits = v->shape.dim[d] == x->shape.dim[axis + d];
     return fits;
 }
 
 enum onnx_role onnx_scale_along(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
                                 int axis, const struct onnx_value *factor, const struct onnx_value *term)
 {
-    const struct onnx_value *one = factor ? factor : term;
-    const int n_axes = one ? one->shape.rank : 1;
+    const int rank = factor ? factor->shape.rank : term ? term->shape.rank : 1;
+    const struct graph_shape shape = x->shape;
     struct onnx_value joined;
     enum onnx_role role;
     double *numbers;
     int64_t c;
 
-    if (n_axes < 1 || !is_along(factor, x, axis, n_axes) || !is_along(term, x, axis, n_axes))
-        return onnx_refuse(m, "expected constants, a number for each place along axes that lie together");
-    joined = n_axes > 1 ? with_axes_joined(x, axis, n_axes) : *x;
-    c = joined.shape.dim[n_axes > 1 ? 1 : axis];
+    if (!is_along(factor, x, axis) || !is_along(term, x, axis) || (term && term->shape.rank != rank))
+        return onnx_refuse(m, "expected constants of the sizes of axes");
+    c = graph_stretch(&x->shape, axis, axis + rank);
+    joined = joined_axes(x, axis, axis + rank);
     numbers = onnx_memory_take(&m->file.memory, 2 * (size_t)c * sizeof *numbers);
     if (!numbers) {
         m->failed = ERR_LIMIT;
@@ -337,8 +338,8 @@ enum onnx_role onnx_scale_along(struct onnx_import *m, const Onnx__NodeProto *no
         numbers[k] = factor ? onnx_at(factor, k) : 1;
         numbers[c + k] = term ? onnx_at(term, k) : 0;
     }
-    role = scale_channels(m, node, &joined, n_axes > 1 ? 1 : axis, numbers, numbers + c);
-    onnx_out(m, node, 0)->shape = x->shape;
+    role = scale_channels(m, node, &joined, rank > 1 ? 1 : axis, numbers, numbers + c);
+    onnx_out(m, node, 0)->shape = shape;
     return role;
 }
 
@@ -373,81 +374,98 @@ enum onnx_role onnx_batch_norm(struct onnx_import *m, const Onnx__NodeProto *nod
     return scale_channels(m, node, x, 1, factor, term);
 }
 
-/* The axis of x along which a constant differs, any where it is one number; before opset 7 it begins at `axis`. -1: it
- * differs along several, or does not fit. */
-static int axis_of_constant(const struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
-                            const struct onnx_value *constant)
+/* The axes [*from, *to) of x along which a constant differs, any where it is one number; before opset 7 it begins at
+ * `axis`. False: it does not fit, or x would be repeated. */
+static bool axes_of_constant(const struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
+                             const struct onnx_value *constant, int *from, int *to)
 {
     const int64_t axis = m->opset < 7 ? onnx_attribute_int(node, "axis", -1) : -1;
     const int first = axis >= 0 && axis <= x->shape.rank ? (int)axis : x->shape.rank - constant->shape.rank;
-    int found = -1, usual = x->shape.rank > 1;
 
+    *from = -1;
     for (int i = 0; i < constant->shape.rank; i++)
         if (constant->shape.dim[i] != 1) {
-            if (found >= 0 || first + i < 0 || first + i >= x->shape.rank ||
-                constant->shape.dim[i] != x->shape.dim[first + i])
-                return -1;
-            found = first + i;
+            if (first + i < 0 || first + i >= x->shape.rank || constant->shape.dim[i] != x->shape.dim[first + i])
+                return false;
+            *from = *from < 0 ? first + i : *from;
+            *to = first + i + 1;
         }
-    for (int i = 0; found < 0 && i < x->shape.rank; i++)
+    for (int i = 0; *from < 0 && i < x->shape.rank; i++)
         if (is_channels(m, x, i))
-            found = i;
-    return first < 0 || x->shape.rank == 0 ? -1 : found < 0 ? usual : found;
+            *from = i;
+    if (*from < 0)
+        *from = x->shape.rank > 1;
+    if (onnx_shape_elems(&constant->shape) == 1)
+        *to = *from + 1;
+    return first >= 0 && x->shape.rank > 0;
 }
 
-/* Where a constant differs along several axes that lie together: x with these as one, the second. */
-static bool joins_axes(const struct onnx_import *m, const struct onnx_value *x, const struct onnx_value *constant,
-                       struct onnx_value *out)
+/* Element i of the axes [from, to) of x, of a constant that is aligned with x at its last axis. */
+static double constant_at(const struct onnx_value *x, const struct onnx_value *constant, int first, int from, int to,
+                          int64_t i)
 {
-    const int rank = constant->shape.rank, before = x->shape.rank - rank;
-    int first = 0, end = rank;
-    struct onnx_value within = *constant;
+    int64_t at = 0, step = 1;
 
-    while (first < rank && constant->shape.dim[first] == 1)
-        first++;
-    while (end > first && constant->shape.dim[end - 1] == 1)
-        end--;
-    within.shape.rank = end - first;
-    memmove(within.shape.dim, within.shape.dim + first, (size_t)(end - first) * sizeof within.shape.dim[0]);
-    if (m->opset < 7 || before < 0 || end - first < 2 || !is_along(&within, x, before + first, end - first))
-        return false;
-    *out = with_axes_joined(x, before + first, end - first);
-    return true;
+    for (int d = first + constant->shape.rank - 1; d >= first; d--) {
+        const int64_t size = constant->shape.dim[d - first];
+
+        if (d >= from && d < to) {
+            at += size == 1 ? 0 : i % x->shape.dim[d] * step;
+            i /= x->shape.dim[d];
+        }
+        step *= size;
+    }
+    return onnx_at(constant, at);
 }
 
-static enum onnx_role with_constant(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *of,
-                                    const struct onnx_value *constant, bool constant_first)
+/* x and a constant along axes that it has, each of whose places is a channel. */
+static enum onnx_role combine_along(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
+                                    const struct onnx_value *constant, char op, bool constant_first, int from, int to)
 {
-    const char op = strcmp(node->op_type, "Sum") == 0 ? 'A' : node->op_type[0];
-    const int64_t n = onnx_shape_elems(&constant->shape);
-    struct onnx_value joined;
-    const bool joins = joins_axes(m, of, constant, &joined);
-    const struct onnx_value *x = joins ? &joined : of;
-    const int axis = joins ? 1 : axis_of_constant(m, node, x, constant);
-    const int64_t c = axis < 0 ? 0 : x->shape.dim[axis];
+    const int64_t axis = m->opset < 7 ? onnx_attribute_int(node, "axis", -1) : -1;
+    const int first = axis >= 0 && axis <= x->shape.rank ? (int)axis : x->shape.rank - constant->shape.rank;
+    const struct onnx_value joined = joined_axes(x, from, to);
+    const int64_t n = onnx_shape_elems(&constant->shape), c = graph_stretch(&x->shape, from, to);
+    double *factor = onnx_memory_take(&m->file.memory, 2 * (size_t)c * sizeof *factor);
     enum onnx_role role;
-    double *factor;
 
-    if (n == 1 && (axis < 0 || (op == 'D' && constant_first) || !folds_scale(m, x, axis)))
-        return onnx_eltwise(m, node);
-    if (axis < 0 || n < 1)
-        return onnx_refuse(m, "with a constant that is neither one number nor one for each channel");
-    if (op == 'D' && constant_first)
-        return onnx_refuse(m, "of a constant by an activation");
-    factor = onnx_memory_take(&m->file.memory, 2 * (size_t)c * sizeof *factor);
     if (!factor) {
         m->failed = ERR_LIMIT;
         return ONNX_FOLDED;
     }
     for (int64_t k = 0; k < c; k++) {
-        const double v = onnx_at(constant, n == 1 ? 0 : k);
+        const double v = n == 1 ? onnx_at(constant, 0) : constant_at(x, constant, first, from, to, k);
 
         factor[k] = op == 'M' ? v : op == 'D' ? 1 / v : op == 'S' && constant_first ? -1 : 1;
         factor[c + k] = op == 'A' || (op == 'S' && constant_first) ? v : op == 'S' ? -v : 0;
     }
-    role = scale_channels(m, node, x, axis, factor, factor + c);
-    onnx_out(m, node, 0)->shape = of->shape;
+    role = scale_channels(m, node, &joined, to - from > 1 ? 1 : from, factor, factor + c);
+    onnx_out(m, node, 0)->shape = x->shape;
     return role;
+}
+
+enum onnx_role onnx_with_constant(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
+                                  const struct onnx_value *constant, char op, bool constant_first)
+{
+    const int64_t n = onnx_shape_elems(&constant->shape);
+    int from = 0, to = 0;
+    const bool fits = axes_of_constant(m, node, x, constant, &from, &to);
+    struct onnx_value inverse;
+
+    if (n == 1 && (!fits || (op == 'D' && constant_first) || !folds_scale(m, x, from)))
+        return onnx_eltwise(m, node);
+    if (!fits || n < 1)
+        return onnx_refuse(m, "with a constant that does not fit, or larger than the activation");
+    if (graph_stretch(&x->shape, from, to) > (n > ONNX_MAX_REPEATED ? n : ONNX_MAX_REPEATED))
+        return onnx_refuse(m, "with a constant that is repeated over %d times", ONNX_MAX_REPEATED);
+    if (op != 'D' || !constant_first)
+        return combine_along(m, node, x, constant, op, constant_first, from, to);
+    if (onnx_eltwise_values(m, node, "reciprocal(a)", &x, 1, 0) == ONNX_UNSUPPORTED)
+        return ONNX_UNSUPPORTED;
+    if (m->failed)
+        return ONNX_PLAIN;
+    inverse = *onnx_out(m, node, 0);
+    return combine_along(m, node, &inverse, constant, 'M', false, from, to);
 }
 
 /* ---- additions ---- */
@@ -497,63 +515,14 @@ static enum onnx_role add_two(struct onnx_import *m, const Onnx__NodeProto *node
 enum onnx_role onnx_layer_binary(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const struct onnx_value *a = onnx_in(m, node, 0), *b = onnx_in(m, node, 1);
+    const char op = strcmp(node->op_type, "Sum") == 0 ? 'A' : node->op_type[0];
 
     if (b->kind == ONNX_CONSTANT)
-        return with_constant(m, node, a, b, false);
+        return onnx_with_constant(m, node, a, b, op, false);
     if (a->kind == ONNX_CONSTANT)
-        return with_constant(m, node, b, a, true);
+        return onnx_with_constant(m, node, b, a, op, true);
     return strcmp(node->op_type, "Add") == 0 || strcmp(node->op_type, "Sum") == 0 ? add_two(m, node, a, b)
                                                                                   : onnx_eltwise(m, node);
-}
-
-/* How a value is joined with others: images along channels as they are, all else as rows of what lies from the axis
- * on. */
-static int joined_as(struct onnx_import *m, const struct onnx_value *v, int axis)
-{
-    const int rank = v->shape.rank;
-    const struct graph_shape rows = {2, {graph_stretch(&v->shape, 0, axis), graph_stretch(&v->shape, axis, rank)}};
-
-    return onnx_layer_as(m, v, rank == 4 && axis == 1 ? &v->shape : &rows);
-}
-
-/* Two at a time: the first with the second, that with the third. */
-enum onnx_role onnx_layer_concat(struct onnx_import *m, const Onnx__NodeProto *node)
-{
-    const struct onnx_value *first = onnx_in(m, node, 0);
-    const int rank = first->shape.rank;
-    int64_t axis = onnx_attribute_int(node, "axis", 0);
-    struct graph_shape shape = first->shape;
-    enum onnx_role role = ONNX_PLAIN;
-    int joined = -1;
-
-    axis = axis < 0 ? axis + rank : axis;
-    if (axis < 0 || axis >= rank)
-        return onnx_refuse(m, "an axis that is none");
-    if (node->n_input < 2)
-        return onnx_identity(m, node);
-    for (size_t k = 0; k < node->n_input && role == ONNX_PLAIN; k++) {
-        const struct onnx_value *v = onnx_in(m, node, k);
-        struct graph_shape alike = v->shape;
-        int i, more;
-
-        if (!onnx_is_activation(v) || v->shape.rank != rank)
-            return onnx_refuse(m, "of a constant with an activation, or of other numbers of dimensions");
-        alike.dim[axis] = first->shape.dim[axis];
-        if (!graph_same_shape(&alike, &first->shape))
-            return onnx_refuse(m, "shapes that do not fit");
-        more = joined_as(m, v, (int)axis);
-        i = more < 0 || k == 0 ? more : onnx_new_layer(m, node, GRAPH_CONCAT, joined);
-        if (i < 0)
-            return role;
-        if (k) {
-            m->layers[i].node.in[m->layers[i].node.n_in++] = more;
-            role = onnx_finish(m, node, i, role);
-            shape.dim[axis] += v->shape.dim[axis];
-        }
-        joined = i;
-    }
-    onnx_out(m, node, 0)->shape = shape;
-    return role;
 }
 
 /* ---- activations ---- */
@@ -683,7 +652,6 @@ const struct onnx_operator onnx_operators[] = {
      ONNX_TAKES_DENSE},
     {"GlobalAveragePool", onnx_global_pool, "", ONNX_TAKES_DENSE},
     {"GlobalMaxPool", onnx_global_pool, "", ONNX_TAKES_DENSE},
-    {"LRN", onnx_lrn, " alpha beta bias size ", ONNX_TAKES_DENSE},
     {"Softmax", onnx_softmax, " axis ", ONNX_TAKES_VIEWS},
     {"Resize", onnx_resize,
      " antialias axes coordinate_transformation_mode cubic_coeff_a exclude_outside extrapolation_value "
@@ -693,6 +661,7 @@ const struct onnx_operator onnx_operators[] = {
     {"Pad", onnx_pad, " mode pads value ", ONNX_TAKES_VIEWS},
     {"Add", onnx_binary, " axis broadcast ", ONNX_TAKES_DENSE},
     {"Sub", onnx_binary, " axis broadcast ", ONNX_TAKES_DENSE},
+    {"Mod", onnx_mod, " fmod ", ONNX_TAKES_DENSE},
     {"Mul", onnx_binary, " axis broadcast ", ONNX_TAKES_DENSE},
     {"Div", onnx_binary, " axis broadcast ", ONNX_TAKES_DENSE},
     {"Sum", onnx_binary, "", ONNX_TAKES_DENSE},
@@ -708,14 +677,14 @@ const struct onnx_operator onnx_operators[] = {
     {"ReduceSumSquare", onnx_reduce, " axes keepdims noop_with_empty_axes ", ONNX_TAKES_DENSE},
     {"Abs", onnx_eltwise, "", ONNX_TAKES_DENSE},
     {"And", onnx_eltwise, "", ONNX_TAKES_DENSE},
-    {"Equal", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Equal", onnx_equal, "", ONNX_TAKES_DENSE},
     {"Greater", onnx_eltwise, "", ONNX_TAKES_DENSE},
     {"GreaterOrEqual", onnx_eltwise, "", ONNX_TAKES_DENSE},
     {"Less", onnx_eltwise, "", ONNX_TAKES_DENSE},
     {"LessOrEqual", onnx_eltwise, "", ONNX_TAKES_DENSE},
     {"Not", onnx_eltwise, "", ONNX_TAKES_DENSE},
     {"Or", onnx_eltwise, "", ONNX_TAKES_DENSE},
-    {"Where", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Where", onnx_where, "", ONNX_TAKES_DENSE},
     {"Xor", onnx_eltwise, "", ONNX_TAKES_DENSE},
     {"Ceil", onnx_eltwise, "", ONNX_TAKES_DENSE},
     {"Celu", onnx_eltwise, " alpha ", ONNX_TAKES_DENSE},
@@ -733,7 +702,7 @@ const struct onnx_operator onnx_operators[] = {
     {"Min", onnx_eltwise, "", ONNX_TAKES_DENSE},
     {"Mish", onnx_eltwise, "", ONNX_TAKES_DENSE},
     {"Neg", onnx_eltwise, "", ONNX_TAKES_DENSE},
-    {"PRelu", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"PRelu", onnx_prelu, "", ONNX_TAKES_DENSE},
     {"Pow", onnx_eltwise, " axis broadcast ", ONNX_TAKES_DENSE},
     {"Reciprocal", onnx_eltwise, "", ONNX_TAKES_DENSE},
     {"Round", onnx_eltwise, "", ONNX_TAKES_DENSE},
@@ -749,11 +718,16 @@ const struct onnx_operator onnx_operators[] = {
     {"ThresholdedRelu", onnx_eltwise, " alpha ", ONNX_TAKES_DENSE},
     {"CastLike", onnx_cast, " saturate round_mode ", ONNX_TAKES_DENSE},
     {"LogSoftmax", onnx_log_softmax, " axis ", ONNX_TAKES_DENSE},
+    {"LRN", onnx_lrn, " alpha beta bias size ", ONNX_TAKES_DENSE},
+    {"GroupNormalization", onnx_group_normalization, " epsilon num_groups stash_type ", ONNX_TAKES_DENSE},
+    {"LpNormalization", onnx_lp_normalization, " axis p ", ONNX_TAKES_DENSE},
     {"InstanceNormalization", onnx_normalization, " epsilon ", ONNX_TAKES_DENSE},
     {"LayerNormalization", onnx_normalization, " axis epsilon stash_type ", ONNX_TAKES_DENSE},
     {"RMSNormalization", onnx_normalization, " axis epsilon stash_type ", ONNX_TAKES_DENSE},
     {"Constant", onnx_constant, " value value_float value_floats value_int value_ints ", ONNX_TAKES_DENSE},
     {"ConstantOfShape", onnx_constant_of_shape, " value ", ONNX_TAKES_DENSE},
+    {"Size", onnx_size_of, "", ONNX_TAKES_ALL},
+    {"Range", onnx_range, "", ONNX_TAKES_ALL},
     {"Shape", onnx_shape_of, " end start ", ONNX_TAKES_ALL},
     {"Gather", onnx_gather, " axis ", ONNX_TAKES_VIEWS},
     {"Concat", onnx_concat, " axis ", ONNX_TAKES_DENSE},

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define ONNX_MAX_REPEATED (1 << 18) /* numbers that a smaller constant becomes */
+
 enum onnx_kind {
     ONNX_UNMADE,   /* no node has made it yet */
     ONNX_NOT_HERE, /* an unsupported node would make it */
@@ -85,13 +87,18 @@ struct onnx_operator {
 };
 extern const struct onnx_operator onnx_operators[]; /* ended by name == NULL */
 
-/* The operators of eltwise.c, fold.c, move.c, layers.c, normalize.c, reduce.c, resize.c, transposed.c and windows.c. */
-onnx_op onnx_eltwise, onnx_gelu, onnx_normalization, onnx_log_softmax;
+/* The operators of concat.c, eltwise.c, fold.c, move.c, layers.c, normalize.c, reduce.c, resize.c, transposed.c and
+ * windows.c. */
+onnx_op onnx_eltwise, onnx_equal, onnx_where, onnx_mod, onnx_prelu, onnx_gelu, onnx_normalization, onnx_log_softmax,
+    onnx_lrn, onnx_group_normalization, onnx_lp_normalization, onnx_size_of, onnx_range;
 onnx_op onnx_binary, onnx_cast, onnx_constant, onnx_constant_of_shape, onnx_shape_of, onnx_gather, onnx_concat,
     onnx_slice, onnx_expand, onnx_reshape, onnx_flatten, onnx_squeeze, onnx_unsqueeze, onnx_transpose, onnx_identity,
     onnx_dropout, onnx_split, onnx_tile, onnx_pad, onnx_depth_to_space, onnx_space_to_depth;
-onnx_op onnx_conv, onnx_gemm, onnx_matmul, onnx_batch_norm, onnx_activation, onnx_pool, onnx_global_pool, onnx_lrn,
-    onnx_reduce, onnx_softmax, onnx_resize, onnx_conv_transpose;
+onnx_op onnx_conv, onnx_gemm, onnx_matmul, onnx_batch_norm, onnx_activation, onnx_pool, onnx_global_pool, onnx_reduce,
+    onnx_softmax, onnx_resize, onnx_conv_transpose;
+
+/* The element of a tensor of shape `of` that stands at element i of one that it is broadcast to. */
+int64_t onnx_source_of(const struct graph_shape *of, const struct graph_shape *to, int64_t i);
 
 enum onnx_role onnx_refuse(struct onnx_import *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -164,8 +171,12 @@ enum onnx_role onnx_eltwise_values(struct onnx_import *m, const Onnx__NodeProto 
 enum onnx_role onnx_reduce_axes(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
                                 const char *kind, unsigned axes);
 
-/* The node's output: x times a constant, plus another, along as many axes of x as they have, from `axis` on; NULL: 1,
- * 0. */
+/* The node's output: x and a constant combined, op one of A S M D; the constant is aligned and repeated as ONNX does.
+ */
+enum onnx_role onnx_with_constant(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
+                                  const struct onnx_value *constant, char op, bool constant_first);
+
+/* The node's output: x times a constant of the sizes of axes from `axis` on, plus another; NULL: 1, 0. */
 enum onnx_role onnx_scale_along(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
                                 int axis, const struct onnx_value *factor, const struct onnx_value *term);
 

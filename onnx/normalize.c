@@ -51,10 +51,9 @@ static enum onnx_role apply(struct onnx_import *m, const Onnx__NodeProto *node, 
 
 /* The node gives (x - mean) / sqrt(variance + epsilon) over axes, or x / sqrt(mean of squares + epsilon); mean and the
  * inverse root into its further outputs. */
-static enum onnx_role normalized(struct onnx_import *m, const Onnx__NodeProto *node, unsigned axes, double epsilon,
-                                 bool centres)
+static enum onnx_role normalized(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
+                                 unsigned axes, double epsilon, bool centres)
 {
-    const struct onnx_value *x = onnx_in(m, node, 0);
     struct onnx_value mean = *x, square, inverse;
     enum onnx_role role = ONNX_PLAIN;
 
@@ -98,7 +97,7 @@ enum onnx_role onnx_normalization(struct onnx_import *m, const Onnx__NodeProto *
     if ((scale && scale->shape.rank > rank) || (bias && bias->shape.rank > rank) ||
         (instance && (!scale || !bias || scale->shape.rank != 1 || bias->shape.rank != 1)))
         return onnx_refuse(m, "a scale or bias that does not fit");
-    role = normalized(m, node, ((1u << rank) - 1) & ~((1u << axis) - 1), onnx_attribute_real(node, "epsilon", 1e-5),
+    role = normalized(m, node, x, ((1u << rank) - 1) & ~((1u << axis) - 1), onnx_attribute_real(node, "epsilon", 1e-5),
                       node->op_type[0] != 'R');
     return role == ONNX_UNSUPPORTED || m->failed ? role : apply(m, node, scale, bias, instance ? 1 : axis);
 }
@@ -128,4 +127,83 @@ enum onnx_role onnx_log_softmax(struct onnx_import *m, const Onnx__NodeProto *no
     if (role != ONNX_UNSUPPORTED && !m->failed)
         role = onnx_eltwise_values(m, node, "sub(a,b)", (const struct onnx_value *const[]){&below, &more}, 2, 0);
     return role;
+}
+
+/* Of the channels of each group together, with all behind them. */
+enum onnx_role onnx_group_normalization(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    const struct onnx_value *x = onnx_in(m, node, 0), *scale = onnx_in(m, node, 1), *bias = onnx_in(m, node, 2);
+    const int64_t groups = onnx_attribute_int(node, "num_groups", 0);
+    const int rank = onnx_is_activation(x) ? x->shape.rank : 0;
+    struct onnx_value grouped;
+    enum onnx_role role;
+
+    if (rank < 2 || groups < 1 || x->shape.dim[1] % groups || onnx_attribute_int(node, "stash_type", 1) != 1)
+        return onnx_refuse(m, "expected an activation whose channels are whole groups, computed as floats");
+    if (!scale || !bias || scale->shape.rank != 1 || bias->shape.rank != 1 || scale->shape.dim[0] != x->shape.dim[1] ||
+        bias->shape.dim[0] != x->shape.dim[1])
+        return onnx_refuse(m, "expected a scale and a bias of each channel");
+    grouped = *x;
+    grouped.shape = (struct graph_shape){3, {x->shape.dim[0], groups, graph_stretch(&x->shape, 1, rank) / groups}};
+    role = normalized(m, node, &grouped, 1u << 2, onnx_attribute_real(node, "epsilon", 1e-5), true);
+    onnx_out(m, node, 0)->shape = x->shape;
+    return role == ONNX_UNSUPPORTED || m->failed ? role : apply(m, node, scale, bias, 1);
+}
+
+enum onnx_role onnx_lp_normalization(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    const struct onnx_value *x = onnx_in(m, node, 0);
+    const int64_t p = onnx_attribute_int(node, "p", 2);
+    const int rank = onnx_is_activation(x) ? x->shape.rank : 0;
+    struct onnx_value norm;
+    enum onnx_role role;
+    int axis;
+
+    if (rank < 1 || p < 1 || p > 2 || !onnx_axis(node, -1, rank, &axis))
+        return onnx_refuse(m, "expected an activation, one of its axes, and p of 1 or 2");
+    role = onnx_reduce_axes(m, node, x, p == 1 ? "l1" : "l2", 1u << axis);
+    norm = given(m, node, true);
+    return role == ONNX_UNSUPPORTED || m->failed
+               ? role
+               : onnx_eltwise_values(m, node, "where(less(0,b),div(a,b),0)",
+                                     (const struct onnx_value *const[]){x, &norm}, 2, 0);
+}
+
+/* x / (bias + alpha / size * the sum of squares of so many channels around) ^ beta: the sums are a convolution along
+ * the channels. */
+enum onnx_role onnx_lrn(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    const struct onnx_value *x = onnx_in(m, node, 0);
+    const int64_t size = onnx_attribute_int(node, "size", 0);
+    const double beta = onnx_attribute_real(node, "beta", 0.75), bias = onnx_attribute_real(node, "bias", 1);
+    const int rank = onnx_is_activation(x) ? x->shape.rank : 0;
+    struct graph_shape columns;
+    struct onnx_layer *l;
+    struct onnx_value sums;
+    int i;
+
+    if (rank < 3 || size < 1 || size > x->shape.dim[1] * 2)
+        return onnx_refuse(m, "expected images, and a size that fits their channels");
+    columns = (struct graph_shape){4, {x->shape.dim[0], 1, x->shape.dim[1], graph_stretch(&x->shape, 2, rank)}};
+    if (onnx_eltwise_values(m, node, "mul(a,a)", &x, 1, 0) == ONNX_UNSUPPORTED || m->failed)
+        return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
+    sums = given(m, node, true);
+    i = onnx_new_layer(m, node, GRAPH_DEPTHWISE, onnx_layer_as(m, &sums, &columns));
+    l = i < 0 ? NULL : &m->layers[i];
+    if (!l || !onnx_give_weights(m, l, NULL, size, 1))
+        return ONNX_PLAIN;
+    l->node.key[GRAPH_R] = size;
+    l->node.key[GRAPH_S] = 1;
+    l->node.key[GRAPH_TOP] = (size - 1) / 2;
+    l->node.key[GRAPH_BOTTOM] = size / 2;
+    l->factor[0] = onnx_attribute_real(node, "alpha", 1e-4) / (double)size;
+    l->bias[0] = bias;
+    if (onnx_finish(m, node, i, ONNX_TUNED) == ONNX_UNSUPPORTED)
+        return ONNX_UNSUPPORTED;
+    sums = given(m, node, true);
+    sums.shape = x->shape;
+    return onnx_eltwise_values(m, node, "div(a,pow(b,c))", (const struct onnx_value *const[]){x, &sums}, 2, beta) ==
+                   ONNX_UNSUPPORTED
+               ? ONNX_UNSUPPORTED
+               : ONNX_TUNED;
 }

@@ -2,6 +2,7 @@
 /* reduce.c - reductions over any axes, one layer for each stretch of axes that lie together. */
 #include "onnx/model.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -119,6 +120,64 @@ enum onnx_role onnx_reduce_axes(struct onnx_import *m, const Onnx__NodeProto *no
     return by_rule(m, node, &rule, x, axes);
 }
 
+/* ---- of constants ---- */
+
+/* A number more; the rule is one of those that onnx_reduce folds. */
+static double taken(const struct rule *rule, double all, double v)
+{
+    switch (rule->op[6]) {
+    case 'M':
+        return rule->op[7] == 'a' ? fmax(all, v) : rule->op[7] == 'i' ? fmin(all, v) : all + v;
+    case 'P':
+        return all * v;
+    default:
+        return all + v;
+    }
+}
+
+/* The place of element i with the axes left out that are reduced. */
+static int64_t place_without(const struct graph_shape *s, unsigned axes, int64_t i)
+{
+    int64_t at = 0, step = 1;
+
+    for (int d = s->rank - 1; d >= 0; d--) {
+        if (!(axes & 1u << d)) {
+            at += i % s->dim[d] * step;
+            step *= s->dim[d];
+        }
+        i /= s->dim[d];
+    }
+    return at;
+}
+
+/* Sums, means, products and extremes of a constant. */
+static enum onnx_role fold(struct onnx_import *m, const Onnx__NodeProto *node, const struct rule *rule,
+                           const struct onnx_value *x, unsigned axes)
+{
+    const int64_t n_x = onnx_shape_elems(&x->shape);
+    const bool known = strcmp(rule->first, rule->last) == 0 && strchr("MPS", rule->op[6]) && strlen(rule->op) < 11;
+    struct graph_shape shape = x->shape;
+    double *v;
+    int64_t n;
+
+    if (!known || n_x < 1)
+        return onnx_refuse(m, "of a constant");
+    for (int d = 0; d < shape.rank; d++)
+        shape.dim[d] = axes & 1u << d ? 1 : shape.dim[d];
+    n = onnx_shape_elems(&shape);
+    v = onnx_make_constant(m, onnx_out(m, node, 0), &shape, x->is_float);
+    for (int64_t i = 0; v && i < n; i++)
+        v[i] = rule->op[6] == 'P' ? 1 : rule->op[7] == 'a' ? -INFINITY : rule->op[7] == 'i' ? INFINITY : 0;
+    for (int64_t i = 0; v && i < n_x; i++) {
+        double *at = &v[place_without(&x->shape, axes, i)];
+
+        *at = taken(rule, *at, onnx_at(x, i));
+    }
+    for (int64_t i = 0; v && strcmp(rule->op, "ReduceMean") == 0 && i < n; i++)
+        v[i] = x->is_float ? v[i] * (double)n / (double)n_x : trunc(v[i] * (double)n / (double)n_x);
+    return ONNX_FOLDED;
+}
+
 enum onnx_role onnx_reduce(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const struct onnx_value *x = onnx_in(m, node, 0);
@@ -128,14 +187,20 @@ enum onnx_role onnx_reduce(struct onnx_import *m, const Onnx__NodeProto *node)
     unsigned bits;
     size_t n = 0;
 
-    if (!x || x->kind != ONNX_ACTIVATION)
-        return onnx_refuse(m, "of a constant");
+    if (!x)
+        return onnx_refuse(m, "expected an input");
     if (!onnx_ints(m, node, "axes", 1, axes, ONNX_MAX_RANK, &n) || !read_axes(axes, n, x->shape.rank, &bits))
         return onnx_refuse(m, "axes that are not constant, or none");
     if (n == 0 && onnx_attribute_int(node, "noop_with_empty_axes", 0))
         return onnx_identity(m, node);
     if (n == 0)
         bits = (1u << x->shape.rank) - 1;
+    if (x->kind == ONNX_CONSTANT) {
+        role = fold(m, node, rule_of(node->op_type), x, bits);
+        if (!keeps && role != ONNX_UNSUPPORTED)
+            drop_axes(&onnx_out(m, node, 0)->shape, bits);
+        return role;
+    }
     if (x->shape.rank == 0)
         return onnx_refuse(m, "of one number");
     if (x->shape.rank == 4 && bits == (1u << 2 | 1u << 3) &&

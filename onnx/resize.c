@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define MAX_DENOMINATOR 65536 /* of scales */
+#define MAX_PART (1 << 28)    /* so that places fit 64 bits */
 
 enum place { HALF_PIXEL, PYTORCH, CORNERS, ASYMMETRIC, CROP, SYMMETRIC, HALF_FOR_NEAREST };
 static const char *const places[] = {"half_pixel",         "pytorch_half_pixel",   "align_corners",        "asymmetric",
@@ -185,7 +186,8 @@ static bool set_crop(struct resize *r, struct axis *a, const struct onnx_value *
     const int64_t f_over = from < 0 ? -f.over : f.over, t_over = to < 0 ? -t.over : t.over;
     const int64_t under = f.under * t.under, begin = f_over * t.under, end = t_over * f.under;
 
-    if ((!f.over && (from < 0 || from > 0)) || (!t.over && (to < 0 || to > 0)) || under > MAX_DENOMINATOR)
+    if ((!f.over && (from < 0 || from > 0)) || (!t.over && (to < 0 || to > 0)) || under > MAX_DENOMINATOR ||
+        llabs(begin) > MAX_PART || llabs(end) > MAX_PART || a->n > MAX_PART / a->size)
         return refuse(r, "a part that is no quotient of small numbers");
     if (a->size == 1) {
         a->first = (begin + end) * (a->n - 1);
@@ -378,6 +380,8 @@ static enum onnx_role resize_by_matrix(struct resize *r, const struct onnx_value
     struct onnx_value *w = onnx_memory_take(&r->m->file.memory, sizeof *w);
     double *v;
 
+    if (graph_elems(&shape) < 1 || graph_elems(&shape) > ONNX_MAX_REPEATED)
+        return onnx_refuse(r->m, "of over %d weights", ONNX_MAX_REPEATED);
     if (!w) {
         r->m->failed = ERR_LIMIT;
         return ONNX_TUNED;

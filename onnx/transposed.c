@@ -128,7 +128,7 @@ static bool read_all(struct transposed *t, const struct onnx_value *x, const str
             fine = read_number(t, "strides", n_axes, k, 1, &a->stride) && a->stride > 0 && a->stride <= 64 &&
                    read_number(t, "dilations", n_axes, k, 1, &a->dilation) && a->dilation > 0 &&
                    read_number(t, "kernel_shape", n_axes, k, a->window, &given) && given == a->window &&
-                   read_size(t, n_axes, k, a);
+                   a->window <= 4096 && read_size(t, n_axes, k, a);
         }
         if (fine)
             plan(a);
@@ -141,10 +141,9 @@ static bool read_all(struct transposed *t, const struct onnx_value *x, const str
 /* Tap i of an axis in phase p, as an index into the weights; -1: the window has none there. */
 static int64_t tap_at(const struct axis *a, int64_t p, int64_t i)
 {
-    for (int64_t k = 0, at; k < a->window; k++)
-        if (offset_of(a, p, k, &at) && at == a->low + i * a->step)
-            return k;
-    return -1;
+    const int64_t offset = a->low + i * a->step + p * a->shift, rest = p + a->pad - offset * a->stride;
+
+    return rest >= 0 && rest % a->dilation == 0 && rest / a->dilation < a->window ? rest / a->dilation : -1;
 }
 
 /* Weights of channel `out` of a phase in a group, and channel `in` of that group: [taps][taps]. */

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* windows.c - operators whose windows move over images, or channels: convolutions, pools, LRN. */
-#include "kernels/eltwise/expression.h"
+/* windows.c - operators whose windows move over images: convolutions and pools. */
 #include "onnx/model.h"
 #include "onnx/views.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* ---- windows ---- */
@@ -297,51 +295,4 @@ enum onnx_role onnx_global_pool(struct onnx_import *m, const Onnx__NodeProto *no
     if (!onnx_is_activation(x) || x->shape.rank < 3)
         return onnx_refuse(m, "expected images or rows, of 3 dimensions or more");
     return onnx_pool_all(m, node, strcmp(node->op_type, "GlobalAveragePool") == 0, true);
-}
-
-/* ---- local response normalization ---- */
-
-/* The node's output: the mean over `size` channels round each, where there are none zeros, of what is there now. */
-static enum onnx_role mean_of_channels(struct onnx_import *m, const Onnx__NodeProto *node, int64_t size)
-{
-    const struct onnx_value square = *onnx_out(m, node, 0);
-    const struct graph_shape *s = &square.shape, image = {4, {s->dim[0], 1, s->dim[1], graph_stretch(s, 2, s->rank)}};
-    int64_t key[N_GRAPH_KEYS] = {[GRAPH_GROUPS] = 1,
-                                 [GRAPH_R] = size,
-                                 [GRAPH_S] = 1,
-                                 [GRAPH_STRIDE_H] = 1,
-                                 [GRAPH_STRIDE_W] = 1,
-                                 [GRAPH_DIL_H] = 1,
-                                 [GRAPH_DIL_W] = 1,
-                                 [GRAPH_TOP] = (size - 1) / 2,
-                                 [GRAPH_BOTTOM] = size - 1 - (size - 1) / 2};
-    const int i = new_pool(m, node, padded(m, &square, &image, key), true, key);
-
-    if (i < 0 || onnx_finish(m, node, i, ONNX_PLAIN) == ONNX_UNSUPPORTED)
-        return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
-    onnx_out(m, node, 0)->shape = square.shape;
-    return ONNX_PLAIN;
-}
-
-/* y = x / (bias + alpha * mean)^beta. alpha goes into the squares, so that halves hold them. */
-enum onnx_role onnx_lrn(struct onnx_import *m, const Onnx__NodeProto *node)
-{
-    const struct onnx_value *x = onnx_in(m, node, 0);
-    const int64_t size = onnx_attribute_int(node, "size", 0);
-    char text[64], bias[ELTWISE_NUMBER_BYTES], beta[ELTWISE_NUMBER_BYTES];
-    struct onnx_value mean;
-    enum onnx_role role;
-
-    if (!onnx_is_activation(x) || x->shape.rank < 2 || size < 1 || size > GRAPH_MAX_SIZE)
-        return onnx_refuse(m, "expected an activation of 2 dimensions or more, and a size");
-    eltwise_number((float)onnx_attribute_real(node, "bias", 1), bias);
-    eltwise_number((float)onnx_attribute_real(node, "beta", 0.75), beta);
-    snprintf(text, sizeof text, "div(a,pow(add(b,%s),%s))", bias, beta);
-    role = onnx_eltwise_values(m, node, "mul(mul(a,b),a)", &x, 1, onnx_attribute_real(node, "alpha", 1e-4));
-    if (role != ONNX_UNSUPPORTED && !m->failed)
-        role = mean_of_channels(m, node, size);
-    mean = *onnx_out(m, node, 0);
-    return role == ONNX_UNSUPPORTED || m->failed
-               ? role
-               : onnx_eltwise_values(m, node, text, (const struct onnx_value *const[]){x, &mean}, 2, 0);
 }

@@ -3,6 +3,7 @@
 #ifndef TUNE_KERNELS_RESIZE2D_RESIZE2D_H
 #define TUNE_KERNELS_RESIZE2D_RESIZE2D_H
 
+#include "core/err.h"
 #include "kernels/glue/glue.h"
 #include "kernels/template.h"
 

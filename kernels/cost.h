@@ -11,7 +11,8 @@
 #define OPERATOR_MAX_TEMPLATES 32
 
 /* Natural logarithm of the nanoseconds that the template's default is expected to take; NAN: nothing was learnt of it
- * for this dtype and class of device. Worth something beside another template's, for the same workload. */
+ * on this class of device, or the workload is not of floats or halves. To be held against other templates' for the same
+ * workload. */
 double template_cost(const struct template *t, const struct workload *w, const struct device_desc *d);
 
 /* All templates of the workload's operator in the order in which they are to be tried: by their fit, and among those

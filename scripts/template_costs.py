@@ -10,7 +10,7 @@
   template_costs.py judge TABLE         each network's layers by a model of the others: time of the chosen template over that of
                                         the best one (regret), beside the first of the operator's list
 
-The logarithm of a default's time is a sum over logarithms of sizes (kernels/cost.c), one line a template and dtype, by least
+The logarithm of a default's time is a sum over logarithms of sizes (kernels/cost.c), one line a template, by least
 squares with a little ridge. Only templates that fit best take part. A time is the least sample of a default in search and finals:
 what else the machine does only adds to it."""
 import argparse
@@ -177,33 +177,31 @@ def fit_one(layers_of, template):
 
 
 def fit_all(layers_of):
-    """{(template, dtype): factors}"""
+    """{template: factors}, of floats; halves, which are summed as floats, have the same."""
     out = {}
-    for dtype in sorted({x.dtype for x in layers_of}):
-        for templates in FITS_BEST.values():
-            for template in templates:
-                rows = [x for x in layers_of if x.dtype == dtype and template in x.ns]
-                if len(rows) > len(KEYS):
-                    out[template, dtype] = fit_one(rows, template)
+    for templates in FITS_BEST.values():
+        for template in templates:
+            rows = [x for x in layers_of if x.dtype == "f32" and template in x.ns]
+            if len(rows) > len(KEYS):
+                out[template] = fit_one(rows, template)
     return out
 
 
 def expected(models, layer, template):
-    model = models.get((template, layer.dtype))
-    return sum(f * layer.parts[p] for p, f in model.items()) if model else math.inf
+    return sum(f * layer.parts[p] for p, f in models[template].items()) if template in models else math.inf
 
 
 def fit(a):
     layers_of, device = read(a.table)
-    of_dtype = collections.Counter(f"{x.dtype} with {x.threads} thread{'s' if x.threads > 1 else ''}" for x in layers_of)
+    of_dtype = f"{sum(x.dtype == 'f32' for x in layers_of)} layers of f32, threads {sorted({x.threads for x in layers_of})}"
     print("/* SPDX-License-Identifier: MIT */")
     print("/* clang-format off */")
-    print("/* cost_list.h - made by `scripts/template_costs.py fit`, not by hand: ln ns of a template's default on CPUs. Of records of")
+    print("/* cost_list.h - ln ns of a template's default on CPUs; made by `scripts/template_costs.py fit`, not by hand. Records:")
     print(f" * {device}:")
-    print(" * layers of " + ", ".join(f"{k} {n}" for k, n in sorted(of_dtype.items())) + ". */")
-    for (template, dtype), factor in fit_all(layers_of).items():
+    print(f" * {of_dtype}. */")
+    for template, factor in fit_all(layers_of).items():
         words = ", ".join(f"[AT_{p}]={f:.4f}" for p, f in factor.items())
-        print(textwrap.fill(f'{{DEVICE_CPU, DTYPE_{dtype.upper()}, "{template}", {{{words}}}}},', 120, subsequent_indent=" "))
+        print(textwrap.fill(f'{{DEVICE_CPU, "{template}", {{{words}}}}},', 120, subsequent_indent=" "))
 
 
 def mean_of(ratios):

@@ -2,6 +2,7 @@
 #include "runtime/verify.h"
 
 #include "core/err.h"
+#include "runtime/checks.h"
 #include "runtime/fill_cache.h"
 
 #include <assert.h>
@@ -10,19 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct check_run {
-    const struct device_ops *ops;
-    struct loaded *loaded;
-    const struct program *program;
-    const struct blobs *blobs;
-    const struct program_pass *pass;
-    struct verify_report *report;
-    enum poison poison; /* what outputs held before the run */
-    bool by_sum;        /* the report's worst place is a sum of CHECK_PROJECT, not one element */
-    bool by_bits;       /* -0 is not 0, and NaN is what it was: elements are moved */
-    bool keeps;         /* what is to be written holds what it held before, which looks like results */
-};
 
 /* Whole buffers. */
 
@@ -70,19 +58,6 @@ static enum err fill_buffer(const struct device_ops *ops, struct loaded *l, cons
     else
         e = ops->write(l, (int)i, use.data, why);
     fill_done(&use);
-    return e;
-}
-
-/* A buffer's contents; free() them. */
-static enum err read_buffer(const struct check_run *r, int i_buffer, void **out, struct why *why)
-{
-    void *data = malloc(bytes_of(&r->program->buffers[i_buffer]));
-    enum err e = data ? r->ops->read(r->loaded, i_buffer, data, why) : ERR_NOMEM;
-
-    if (e)
-        free(data);
-    else
-        *out = data;
     return e;
 }
 
@@ -135,7 +110,7 @@ static enum err check_inputs(const struct check_run *r, struct why *why)
             continue;
         e = fill_lend(fill, b->dtype, b->n_elems, r->blobs, &use);
         if (!e)
-            e = read_buffer(r, (int)i, &now, why);
+            e = checks_read(r, (int)i, &now, why);
         if (!e && memcmp(now, use.data, bytes_of(b)) != 0)
             e = tell_written(r, b->id, why);
         free(now);
@@ -143,326 +118,6 @@ static enum err check_inputs(const struct check_run *r, struct why *why)
     }
     return e;
 }
-
-/* Blobs of a check. */
-
-/* Lends n 8-byte values; ERR_NOT_FOUND, ERR_INPUT when the blob is of another size. An empty name gives NULL. */
-static enum err values_of(const struct check_run *r, const struct sha256 *name, int64_t n, const char *what,
-                          const unsigned char **out, struct why *why)
-{
-    const struct blob *b;
-
-    *out = NULL;
-    if (!name->hex[0])
-        return ERR_OK;
-    b = r->blobs ? blobs_get(r->blobs, name->hex) : NULL;
-    if (!b)
-        return why_set(why, ERR_NOT_FOUND, "pass %s: blob %.12s (%s) is missing", r->pass->id, name->hex, what);
-    if (b->n_bytes != (size_t)n * 8)
-        return why_set(why, ERR_INPUT, "pass %s: blob %.12s (%s) has %zu bytes, expected %zu", r->pass->id, name->hex,
-                       what, b->n_bytes, (size_t)n * 8);
-    *out = b->data;
-    return ERR_OK;
-}
-
-static double real_at(const unsigned char *values, int64_t i)
-{
-    double v;
-
-    memcpy(&v, values + 8 * i, sizeof v);
-    return v;
-}
-
-static uint64_t index_at(const unsigned char *values, int64_t i)
-{
-    uint64_t v;
-
-    memcpy(&v, values + 8 * i, sizeof v);
-    return v;
-}
-
-/* Comparing. */
-
-/* The value that a buffer of this type would hold. */
-static double converted(enum dtype t, double v)
-{
-    char one[8];
-
-    dtype_store(t, one, 0, v);
-    return dtype_load(t, one, 0);
-}
-
-/* |got - wanted| / scale; infinite for NaN and for a difference on scale 0. */
-static double distance(double got, double wanted, double scale)
-{
-    const double d = fabs(got - wanted);
-
-    if (got == wanted)
-        return 0;
-    return isnan(d) || scale <= 0 ? INFINITY : d / scale;
-}
-
-/* Takes one comparison into the report: the worst stays, but a wrong element says more than a wrong sum. */
-static void note(struct check_run *r, const char *buffer, int64_t i_elem, double got, double wanted, double d,
-                 bool wrong, bool by_sum)
-{
-    struct verify_report *v = r->report;
-    bool better = v->i_elem < 0 || d > v->worst;
-
-    if (v->n_wrong && by_sum != r->by_sum)
-        better = wrong && !by_sum;
-    v->n_compared++;
-    v->n_wrong += wrong;
-    if (!better)
-        return;
-    if (v->i_elem < 0 || strcmp(v->buffer, buffer) != 0 || strcmp(v->pass, r->pass->id) != 0) {
-        snprintf(v->pass, sizeof v->pass, "%s", r->pass->id);
-        snprintf(v->buffer, sizeof v->buffer, "%s", buffer);
-    }
-    v->i_elem = i_elem;
-    v->got = got;
-    v->wanted = wanted;
-    v->worst = d;
-    r->by_sum = by_sum;
-}
-
-/* Of elements that are moved. */
-static double distance_of_bits(double got, double wanted)
-{
-    return memcmp(&got, &wanted, sizeof got) == 0 ? 0 : INFINITY;
-}
-
-static void compare(struct check_run *r, const struct program_buffer *b, int64_t i, double got, double wanted,
-                    double tolerance, double scale)
-{
-    const double w = tolerance > 0 ? wanted : converted(b->dtype, wanted);
-    const double d = r->by_bits ? distance_of_bits(got, w) : distance(got, w, scale);
-
-    note(r, b->id, i, got, w, d, !(d <= tolerance), false);
-}
-
-/* The tables of a sample. */
-struct sample {
-    const unsigned char *indices, *values, *scale;
-};
-
-static void compare_sample(struct check_run *r, const struct program_check *c, const struct sample *s, const void *data,
-                           int64_t at, int64_t i)
-{
-    compare(r, &r->program->buffers[c->i_buffer], at,
-            dtype_load(r->program->buffers[c->i_buffer].dtype, data, (size_t)at), real_at(s->values, i), c->tolerance,
-            s->scale ? real_at(s->scale, i) : 1);
-}
-
-#define CHUNK 256
-
-/* What a buffer holds, as doubles. */
-static void load_chunk(enum dtype t, const void *data, int64_t at, int64_t n, double *out)
-{
-    const float *floats = data;
-
-    if (t == DTYPE_F32) /* by far the most frequent, so not one call for each element */
-        for (int64_t i = 0; i < n; i++)
-            out[i] = (double)floats[at + i];
-    else
-        for (int64_t i = 0; i < n; i++)
-            out[i] = dtype_load(t, data, (size_t)(at + i));
-}
-
-/* The largest distance of a chunk; infinite where one is. */
-static double farthest(const double *got, const double *wanted, const double *scale, int64_t n)
-{
-    double most = 0;
-
-    for (int64_t i = 0; i < n; i++) {
-        const double d = got[i] == wanted[i] ? 0 : fabs(got[i] - wanted[i]) / scale[i];
-
-        most = d <= most ? most : d >= 0 && scale[i] > 0 ? d : INFINITY;
-    }
-    return most;
-}
-
-/* Is a chunk of elements from `at` on, compared with those of the sample from `from` on, right and nothing new to a
- * report that has a worst place? */
-static bool is_right(struct check_run *r, const struct program_check *c, const struct sample *s, const void *data,
-                     int64_t at, int64_t from, int64_t n)
-{
-    const enum dtype t = r->program->buffers[c->i_buffer].dtype;
-    double got[CHUNK], wanted[CHUNK], scale[CHUNK];
-
-    assert(n <= CHUNK);
-    if (r->report->i_elem < 0)
-        return false;
-    load_chunk(t, data, at, n, got);
-    memcpy(wanted, s->values + 8 * from, (size_t)n * 8);
-    if (c->tolerance <= 0)
-        for (int64_t i = 0; i < n; i++)
-            wanted[i] = t == DTYPE_F32 ? (double)(float)wanted[i] : converted(t, wanted[i]);
-    if (r->by_bits)
-        return memcmp(got, wanted, (size_t)n * 8) == 0;
-    for (int64_t i = 0; !s->scale && i < n; i++)
-        scale[i] = 1;
-    if (s->scale)
-        memcpy(scale, s->scale + 8 * from, (size_t)n * 8);
-    return farthest(got, wanted, scale, n) <= fmin(c->tolerance, r->report->worst);
-}
-
-static void compare_chunk(struct check_run *r, const struct program_check *c, const struct sample *s, const void *data,
-                          int64_t at, int64_t from, int64_t n)
-{
-    if (is_right(r, c, s, data, at, from, n))
-        r->report->n_compared += n;
-    else
-        for (int64_t k = 0; k < n; k++)
-            compare_sample(r, c, s, data, at + k, from + k);
-}
-
-/* Every element, with those of the columns that differ. */
-static enum err run_folded(struct check_run *r, const struct program_check *c, const struct sample *s, const void *data)
-{
-    const struct program_fold *f = &c->fold;
-    const int64_t n_rows = r->program->buffers[c->i_buffer].n_elems / (f->cols * f->inner);
-    int64_t *columns = malloc((size_t)f->cols * sizeof *columns);
-
-    assert(n_rows * f->cols * f->inner == r->program->buffers[c->i_buffer].n_elems &&
-           n_rows * f->of * f->inner == c->n);
-    for (int64_t col = 0; columns && col < f->cols; col++)
-        columns[col] = program_fold_column(f, col);
-    for (int64_t row = 0; columns && row < n_rows; row++)
-        for (int64_t col = 0; col < f->cols; col++) {
-            const int64_t at = (row * f->cols + col) * f->inner;
-            const int64_t from = (row * f->of + columns[col]) * f->inner;
-
-            for (int64_t k = 0; k < f->inner; k += CHUNK)
-                compare_chunk(r, c, s, data, at + k, from + k, f->inner - k < CHUNK ? f->inner - k : CHUNK);
-        }
-    free(columns);
-    return columns ? ERR_OK : ERR_NOMEM;
-}
-
-static enum err run_sample(struct check_run *r, const struct program_check *c, const void *data, struct why *why)
-{
-    const struct program_buffer *b = &r->program->buffers[c->i_buffer];
-    struct sample s = {NULL, NULL, NULL};
-    enum err e = values_of(r, &c->indices, c->n, "indices", &s.indices, why);
-
-    if (!e)
-        e = values_of(r, &c->values, c->n, "values", &s.values, why);
-    if (!e)
-        e = values_of(r, &c->scale, c->n, "scale", &s.scale, why);
-    if (!e && c->fold.of)
-        e = run_folded(r, c, &s, data);
-    for (int64_t i = 0; !e && !c->fold.of && i < c->n; i++) {
-        const uint64_t at = s.indices ? index_at(s.indices, i) : (uint64_t)i;
-
-        if (at >= (uint64_t)b->n_elems)
-            return why_set(why, ERR_INPUT,
-                           "pass %s: sample %" PRId64 " is element %" PRIu64 " of %s, which has %" PRId64, r->pass->id,
-                           i, at, b->id, b->n_elems);
-        compare_sample(r, c, &s, data, (int64_t)at, i);
-    }
-    return e;
-}
-
-static int64_t lanes_of(const struct program_check *c)
-{
-    return c->lanes ? c->lanes : 1;
-}
-
-/* sums[inner] += weights . y[axis][inner][lanes] of one outer index. */
-static void add_slab(const struct program_buffer *b, const struct program_check *c, const void *data, int64_t outer,
-                     const double *weights, double *sums)
-{
-    const int64_t lanes = lanes_of(c);
-    size_t at = (size_t)(outer * c->axis * c->inner * lanes);
-
-    memset(sums, 0, (size_t)c->inner * sizeof *sums);
-    for (int64_t a = 0; a < c->axis; a++)
-        for (int64_t k = 0; k < c->inner; k++)
-            for (int64_t lane = 0; lane < lanes; lane++)
-                sums[k] += weights[a * lanes + lane] * dtype_load(b->dtype, data, at++);
-    assert(at <= (size_t)b->n_elems);
-}
-
-/* A wrong sum, told by an element that is no number when there is one along the axis. */
-static void note_sum(struct check_run *r, const struct program_buffer *b, const struct program_check *c,
-                     const void *data, int64_t outer, int64_t k, double got, double wanted)
-{
-    const int64_t lanes = lanes_of(c), first = (outer * c->axis * c->inner + k) * lanes;
-
-    assert(first >= 0 && first < b->n_elems);
-    for (int64_t a = 0; !isfinite(got) && a < c->axis * lanes; a++) {
-        const int64_t at = first + a / lanes * c->inner * lanes + a % lanes;
-        const double v = dtype_load(b->dtype, data, (size_t)at);
-
-        if (!isfinite(v)) {
-            note(r, b->id, at, v, NAN, INFINITY, true, false);
-            return;
-        }
-    }
-    note(r, b->id, first, got, wanted, distance(got, wanted, 1), got != wanted, true);
-}
-
-static enum err run_project(struct check_run *r, const struct program_check *c, const void *data, struct why *why)
-{
-    const struct program_buffer *b = &r->program->buffers[c->i_buffer];
-    const unsigned char *values = NULL;
-    const int64_t n_weights = c->axis * lanes_of(c);
-    double *weights = malloc((size_t)n_weights * sizeof *weights), *sums = malloc((size_t)c->inner * sizeof *sums);
-    enum err e = weights && sums ? values_of(r, &c->values, c->outer * c->inner, "values", &values, why) : ERR_NOMEM;
-
-    for (int64_t a = 0; !e && a < n_weights; a++)
-        weights[a] = program_project_weight(c->seed, a);
-    for (int64_t o = 0; !e && o < c->outer; o++) {
-        add_slab(b, c, data, o, weights, sums);
-        for (int64_t k = 0; k < c->inner; k++)
-            note_sum(r, b, c, data, o, k, sums[k], real_at(values, o * c->inner + k));
-    }
-    free(weights);
-    free(sums);
-    return e;
-}
-
-/* The scale of an element's tolerance; `peak` is the largest |ref|. */
-static double scale_of(enum check_relative relative, double wanted, double peak)
-{
-    if (relative == RELATIVE_NO)
-        return 1;
-    return relative == RELATIVE_PEAK ? peak : fmax(fabs(wanted), 1e-4 * peak);
-}
-
-static double peak_of(const struct program_buffer *b, const void *data)
-{
-    double peak = 0;
-
-    for (int64_t i = 0; i < b->n_elems; i++) {
-        const double v = fabs(dtype_load(b->dtype, data, (size_t)i));
-
-        if (isfinite(v) && v > peak)
-            peak = v;
-    }
-    return peak;
-}
-
-static enum err run_reference(struct check_run *r, const struct program_check *c, const void *data, struct why *why)
-{
-    const struct program_buffer *b = &r->program->buffers[c->i_buffer], *ref = &r->program->buffers[c->i_reference];
-    void *wanted = NULL;
-    enum err e = read_buffer(r, c->i_reference, &wanted, why);
-    const double peak = !e && c->relative != RELATIVE_NO ? peak_of(ref, wanted) : 0;
-
-    for (int64_t i = 0; !e && i < b->n_elems; i++) {
-        const double v = dtype_load(ref->dtype, wanted, (size_t)i);
-
-        compare(r, b, i, dtype_load(b->dtype, data, (size_t)i), v, c->tolerance, scale_of(c->relative, v, peak));
-    }
-    free(wanted);
-    return e;
-}
-
-static enum err (*const runners[N_CHECKS])(struct check_run *, const struct program_check *, const void *,
-                                           struct why *) = {
-    [CHECK_SAMPLE] = run_sample, [CHECK_PROJECT] = run_project, [CHECK_BUFFER] = run_reference};
 
 /* An element that nobody wrote, or that is no number: its index; -1 = none. Halves of POISON_HIGH and bytes may be
  * results: exact passes see those. */
@@ -508,11 +163,11 @@ static enum err check_buffer(struct check_run *r, int i_buffer, const void *data
 
     for (size_t i = 0; !e && i < r->pass->n_checks; i++)
         if (r->pass->checks[i].i_buffer == i_buffer)
-            e = runners[r->pass->checks[i].kind](r, &r->pass->checks[i], data, why);
+            e = checks_compare(r, &r->pass->checks[i], data, why);
     at = !e && b->role == ROLE_OUTPUT && r->report->n_wrong == n_wrong ? find_unwritten(b, data, r->poison, r->by_bits)
                                                                        : -1;
     if (at >= 0)
-        note(r, b->id, at, dtype_load(b->dtype, data, (size_t)at), NAN, INFINITY, true, false);
+        checks_note(r, b->id, at, dtype_load(b->dtype, data, (size_t)at), NAN, INFINITY, true, false);
     return e;
 }
 
@@ -525,7 +180,7 @@ static enum err run_checks(struct check_run *r, struct why *why)
 
         if (r->program->buffers[i].role != ROLE_OUTPUT && !has_checks(r->pass, i))
             continue;
-        e = read_buffer(r, i, &data, why);
+        e = checks_read(r, i, &data, why);
         if (!e)
             e = check_buffer(r, i, data, why);
         free(data);
@@ -794,7 +449,7 @@ enum err verify_nudge_outputs(const struct device_ops *ops, struct loaded *l, co
 
         if (b->role != ROLE_OUTPUT || b->reset_each_run)
             continue;
-        e = read_buffer(&r, (int)i, &data, why);
+        e = checks_read(&r, (int)i, &data, why);
         if (!e) {
             nudge(b->dtype, data, bytes_of(b));
             e = ops->write(l, (int)i, data, why);
@@ -851,7 +506,7 @@ enum err verify_output_hash(const struct device_ops *ops, struct loaded *l, cons
 
         if (p->buffers[i].role != ROLE_OUTPUT)
             continue;
-        e = read_buffer(&r, (int)i, &data, why);
+        e = checks_read(&r, (int)i, &data, why);
         if (e)
             return e;
         digest(data, bytes_of(&p->buffers[i]), sums);

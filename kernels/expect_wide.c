@@ -355,7 +355,7 @@ static bool weights_of(const struct workload *w, struct tensor *out)
     return false;
 }
 
-/* x in halves up to 8, residuals of 18 bits, where sums of so many and projections stay exact. */
+/* x in halves up to 8, bias and residuals of 18 bits, where sums of so many and projections stay exact. */
 static void widen_exact(const struct workload *w, struct tensor *t)
 {
     struct program_fill *f = &t->exact;
@@ -365,15 +365,22 @@ static void widen_exact(const struct workload *w, struct tensor *t)
     if (is(t, "x"))
         f->step = -0.5;
     if (!has || terms_of(&weights) >= 100000 ||
-        7 * 16 * (double)weights.n_elems + ldexp((double)weights.shape[0], 19) >= 0x1p33)
+        7 * 16 * (double)weights.n_elems + ldexp((double)weights.shape[0], 20) >= 0x1p33)
         return;
     if (is(t, "x") && f->hi == 7)
         f->lo = -(f->hi = 16);
-    else if (is(t, "residual"))
+    else if (is(t, "residual") || is(t, "bias"))
         f->lo = -(f->hi = 1 << 18);
 }
 
-/* Requantised: sums of one sign as large as they can be, addends beyond 16 bits, scales from far below 1e-5. */
+/* Elements of x that lie together: of four channels, or a row. */
+static int64_t together(const struct tensor *x)
+{
+    return x->n_dims < 4 ? x->shape[x->n_dims - 1] : x->n_dims > 4 ? block_of(x) : 4 * block_of(x);
+}
+
+/* Requantised: factors at their bounds that lie together, sums of one sign as large as they can be, addends beyond 16
+ * and 24 bits, scales from far below 1e-5. */
 static void put_at_ends(const struct workload *w, struct tensor *t)
 {
     struct program_fill *f = &t->exact;
@@ -394,6 +401,10 @@ static void put_at_ends(const struct workload *w, struct tensor *t)
     else if (is(t, "w"))
         *f = (struct program_fill){
             .kind = FILL_EDGES, .seed = f->seed, .lo = -128, .hi = 127, .block = t->n_elems / t->shape[0]};
+    else if (is(t, "x") && has_products(w))
+        f->kind = FILL_EDGES, f->block = together(t);
+    else if (is(t, "residual") && t->dtype == DTYPE_I32)
+        *f = (struct program_fill){.kind = FILL_INT, .seed = f->seed, .lo = -1024, .hi = 1024, .step = 1 << 14};
     else if (is(t, "bias"))
         *f = (struct program_fill){
             .kind = FILL_INT, .seed = f->seed, .lo = -1024, .hi = 1024, .step = 32 * fmin(ceil(terms), 256)};
@@ -413,7 +424,7 @@ static void change_exact(const struct workload *w, enum expect_mode mode, struct
     if (has_relu(w) && by != 1)
         f->lo = fmax(f->lo, -f->hi);
     if (t->dtype == DTYPE_F32 && f->step == 0 && !is_op(w, "rnn") && !is_op(w, "pool2d") &&
-        (is(t, "x") || is(t, "residual")))
+        (is(t, "x") || is(t, "residual") || is(t, "bias")))
         widen_exact(w, t);
     if (by != 1)
         f->step = by * (f->step == 0 ? 1 : f->step);

@@ -7,6 +7,7 @@
 #include "kernels/conv/shape.h"
 #include "formats/knobs/tvm_private.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,6 +118,7 @@ const struct template *clblast_template(const struct clblast_family *f)
 {
     const struct template *found = template_find(f->template_id);
 
+    assert(found);
     return found;
 }
 

@@ -7,6 +7,7 @@
 #include "formats/maps/carried.h"
 #include "formats/convert.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@ static const char *text_of(const cJSON *object, const char *name)
 
 static void copy_text(char *to, size_t n, const char *text)
 {
+    assert(n > 0);
     snprintf(to, n, "%.*s", (int)n - 1, text);
 }
 

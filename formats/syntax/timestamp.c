@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats/syntax/timestamp.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +12,7 @@ static int64_t days_of(int64_t year, int month, int day)
     const int64_t y = month > 2 ? year : year - 1,
                   era_day = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1;
 
+    assert(month >= 1 && month <= 12);
     return 365 * y + y / 4 - y / 100 + y / 400 + era_day - 719468;
 }
 

@@ -19,6 +19,8 @@
 #define TURNED_Y (-40)
 #define TURNED_X_F16 (-12)
 #define TURNED_Y_F16 (-10)
+#define FACTOR 1.887      /* the deviation whose numbers have products round 1 */
+#define MOST_FACTORS 100  /* whose product is neither infinite nor 0 */
 #define OFF_PLACE 0x1p-11 /* of samples: just inside the image and just outside */
 
 static bool is(const struct tensor *t, const char *name)
@@ -90,15 +92,30 @@ static void widen_pool(const struct workload *w, struct tensor *t)
     t->random.step = 1;
 }
 
-/* Any number: what is moved includes denormal and infinite ones, and NaN. Sums of f32 are finite and not denormal,
- * which devices may flush; of f16 some are beyond 65504. */
+static bool is_maximum(const struct workload *w)
+{
+    return workload_get(w, "kind") == 0;
+}
+
+/* Means of bytes that are halves, between 0 and 1; of floats planes with one largest element, also the last one. */
+static void end_pool(const struct workload *w, struct tensor *t)
+{
+    if (is_maximum(w))
+        t->random = (struct program_fill){
+            .kind = FILL_ROWS, .seed = t->random.seed, .lo = -1000, .hi = 4, .block = block_of(t)};
+    else
+        t->random = (struct program_fill){.kind = FILL_TURNS, .lo = 0, .hi = 1};
+}
+
+/* Any number: what is moved includes denormal and infinite ones, and NaN. Sums of f32 are not denormal, which
+ * devices may flush; some are infinite. */
 static void widen_moved(struct tensor *t, bool adds)
 {
     const bool half = t->dtype == DTYPE_F16;
 
     t->random.kind = FILL_FLOATS;
     t->random.lo = half ? -24 : adds ? -90 : -149;
-    t->random.hi = half ? 15 : 126;
+    t->random.hi = half ? 15 : adds ? 127 : 126;
     t->random.step = adds ? 0 : 2;
 }
 
@@ -237,12 +254,45 @@ static void widen_factor(const struct workload *w, struct tensor *t)
 
 static void widen_eltwise(const struct workload *w, struct tensor *t)
 {
-    if (!eltwise_takes_any(w)) /* others overflow, or have no result */
+    if (!eltwise_takes_any(w)) { /* others overflow, or have no result, somewhere */
+        t->random = eltwise_wide_fill(w, &t->random);
         return;
+    }
     widen_moved(t, true);
     t->random.hi = t->dtype == DTYPE_F16 ? 14 : t->random.hi;
     t->random.lo /= 2; /* products */
     t->random.hi = floor(t->random.hi / 2);
+}
+
+/* By kind; rows are all that becomes numbers of y that lie together. */
+static void widen_reduce(const struct workload *w, struct tensor *t)
+{
+    const int64_t row = t->shape[1] * t->shape[2], kind = workload_get(w, "kind"), n = t->shape[1];
+    const bool half = t->dtype == DTYPE_F16;
+    struct program_fill *f = &t->random;
+
+    if (kind == REDUCE_MAX || kind == REDUCE_MIN) /* some rows at one end, or infinite */
+        *f = (struct program_fill){.kind = FILL_FLOATS,
+                                   .seed = f->seed,
+                                   .lo = half ? -14 : -126,
+                                   .hi = half ? 15 : 127,
+                                   .step = kind == REDUCE_MAX ? 1 : -1,
+                                   .block = row};
+    else if (kind == REDUCE_LOG_SUM_EXP) /* far from 0, one number far above the others */
+        *f = (struct program_fill){
+            .kind = FILL_ROWS, .seed = f->seed, .lo = half ? -30000 : -3e6, .hi = 4, .block = row};
+    else if (kind == REDUCE_LOG_SUM) /* from tiny ones on */
+        *f = (struct program_fill){.kind = FILL_WIDE,
+                                   .seed = f->seed,
+                                   .lo = half ? 0x1p-6 : 0x1p-59,
+                                   .hi = half ? 0x1p-9 : 0x1p-62,
+                                   .step = half ? 0x1p12 : 0x1p64,
+                                   .block = row};
+    else if (kind == REDUCE_PROD) /* of either sign, at 1 and near it in turn */
+        *f = half || n > MOST_FACTORS ? (struct program_fill){.kind = FILL_TURNS, .lo = 1, .hi = -1}
+                                      : (struct program_fill){.kind = FILL_NORMAL, .seed = f->seed, .hi = FACTOR};
+    else if (reduce_takes_any(w))
+        widen_floats(t);
 }
 
 static bool only_moves(const struct workload *w)
@@ -261,10 +311,12 @@ static void widen_random(const struct workload *w, enum exact_data data, enum ex
     else if (is(t, "offset"))
         t->random =
             (struct program_fill){.kind = FILL_INT, .seed = t->random.seed, .lo = -1, .hi = 1, .step = OFF_PLACE};
-    else if (is_op(w, "reduce") && !reduce_takes_any(w))
-        return;
+    else if (is_op(w, "reduce"))
+        widen_reduce(w, t);
     else if (is_op(w, "eltwise"))
         widen_eltwise(w, t);
+    else if (is_op(w, "pool2d") && mode == EXPECT_ENDS)
+        end_pool(w, t);
     else if (is_op(w, "softmax"))
         widen_softmax(w, mode, t);
     else if (epilogue_bits_of(w) & EPILOGUE_REQUANT)
@@ -299,7 +351,8 @@ bool expect_turns(const struct workload *w)
 
 bool expect_has_ends(const struct workload *w)
 {
-    return is_requantised(w) || (is_op(w, "softmax") && w->dtype == DTYPE_I8);
+    return is_requantised(w) || (is_op(w, "softmax") && w->dtype == DTYPE_I8) ||
+           (is_op(w, "pool2d") && is_maximum(w) != dtype_is_bytes(w->dtype));
 }
 
 bool expect_is_exact(const struct workload *w, enum expect_mode mode)

@@ -126,7 +126,7 @@ static double special(const struct program_fill *f, unsigned pick, double v)
 
     if (pick == 0)
         return 0;
-    if (pick == 1 && f->step >= 1)
+    if (pick == 1 && fabs(f->step) >= 1)
         return INFINITY;
     if (pick != 2 || f->step != 2)
         return v;
@@ -136,16 +136,18 @@ static double special(const struct program_fill *f, unsigned pick, double v)
     return v;
 }
 
-/* Of four blocks the second has the largest below 0 alone, the fourth -infinity mostly (step 1). */
+/* Of four blocks the second has the largest below 0 alone, the fourth -infinity (step 1), mostly in every second one;
+ * above 0 with step -1. */
 static double in_block(const struct program_fill *f, int64_t i, uint64_t word, double v)
 {
-    const int64_t turn = f->block ? i / f->block % 4 : 0;
+    const int64_t turn = f->block ? i / f->block % 8 : 0;
+    const double sign = f->step == -1 ? 1 : -1;
 
     if (turn % 2 == 0)
         return v;
-    if (turn == 3 && f->step == 1 && word >> 40 & 7)
-        return -INFINITY;
-    return -ldexp(1 + (double)(word >> 43) * 0x1p-21, (int)f->hi - (int)(word % 8));
+    if (turn % 4 == 3 && fabs(f->step) == 1 && (turn == 3 || word >> 40 & 7))
+        return sign * INFINITY;
+    return sign * ldexp(1 + (double)(word >> 43) * 0x1p-21, (int)f->hi - (int)(word % 8));
 }
 
 /* Exponents lo to hi, one of eight the largest, 52 bits of fraction, of either sign. */
@@ -169,7 +171,8 @@ static void make_floats(const struct program_fill *f, int64_t first, size_t n, d
 #define SPIKE 120.0      /* whose power of e no float holds */
 #define SMALL_SPIKE 64.0 /* beside whose power of e others are tiny, and floats */
 
-/* A row's largest element: of every second four rows among the last 16, else anywhere; -1 = it has none apart. */
+/* A row's largest element: of the second of eight rows the last one, of every second four among the last 16, else
+ * anywhere; -1 = it has none apart. */
 static int64_t spike_of(const struct program_fill *f, int64_t row)
 {
     const int64_t tail = f->block < 16 ? f->block : 16;
@@ -177,6 +180,8 @@ static int64_t spike_of(const struct program_fill *f, int64_t row)
 
     if (row % 8 >= 6)
         return -1;
+    if (row % 8 == 1)
+        return f->block - 1;
     return row / 4 % 2 ? f->block - 1 - (int64_t)(r % (uint64_t)tail) : (int64_t)(r % (uint64_t)f->block);
 }
 
@@ -189,7 +194,7 @@ static void make_rows(const struct program_fill *f, int64_t first, size_t n, dou
     make_normals(&plain, first, n, out);
     for (size_t i = 0; i < n; i++) {
         const int64_t row = (first + (int64_t)i) / f->block, column = (first + (int64_t)i) % f->block;
-        const double spike = row % 2 ? SMALL_SPIKE : SPIKE;
+        const double spike = row % 4 == 1 || row % 4 == 2 ? SMALL_SPIKE : SPIKE;
 
         out[i] += unit * (offsets[row % 4] + (column == spike_of(f, row) ? spike : 0));
     }

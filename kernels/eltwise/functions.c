@@ -66,7 +66,7 @@ const struct eltwise_function eltwise_functions[] = {
     {"sigmoid", 1, EXACT_NEVER, false, 12, 0, sigmoid, NULL},
     {"hard_swish", 1, EXACT_NEVER, false, 8, 4, hard_swish, NULL},
     {"tanh", 1, EXACT_NEVER, false, 16, 0, tangent, NULL},
-    {"swish", 1, EXACT_NEVER, false, 14, 0, swish, NULL},
+    {"swish", 1, EXACT_NEVER, false, 14, 4e-29, swish, NULL},
     {"softplus", 1, EXACT_NEVER, false, 12, 8, softplus, NULL},
     {"softsign", 1, EXACT_NEVER, false, 10, 0, softsign, NULL},
     {"erf", 1, EXACT_NEVER, false, 16, 8, error_function, NULL},

@@ -190,6 +190,83 @@ bool eltwise_takes_any(const struct workload *w)
     return eltwise_is_whole(&chain, w->dtype, 1) && eltwise_is_rounded_once(&chain);
 }
 
+#define MOST_INSIDE 1e30 /* of results that are arguments: no infinity meets another */
+#define WIDE_LO (-6)
+#define WIDE_HI 9     /* beyond the root of the largest power of e, and what is 1 or 0 behind it */
+#define MOST_BASE 8.0 /* of powers whose exponents are numbers, too */
+
+/* The largest |f| where arguments are up to x: at the corners, and not below an argument. */
+static double most_of(const struct eltwise_function *f, const double *x)
+{
+    double most = 0;
+
+    for (int corner = 0; corner < 8; corner++) {
+        double at[3];
+
+        for (int k = 0; k < 3; k++)
+            at[k] = corner >> k & 1 ? -x[k] : x[k];
+        most = fmax(most, fabs(f->of(at)));
+    }
+    for (int k = 0; k < f->n_args; k++)
+        most = fmax(most, x[k]);
+    return most;
+}
+
+/* Is every result but the last, which may be infinite, far from that where inputs are up to `most`? */
+static bool stays_inside(const struct eltwise *chain, double most)
+{
+    double of[ELTWISE_MAX_NODES];
+
+    for (int i = 0; i < chain->n_nodes; i++) {
+        const struct eltwise_node *node = &chain->nodes[i];
+        double x[3] = {0};
+
+        of[i] = node->input >= 0 ? most : fabs((double)node->number);
+        if (node->function < 0)
+            continue;
+        for (int k = 0; k < eltwise_functions[node->function].n_args; k++)
+            x[k] = of[node->args[k]];
+        of[i] = most_of(&eltwise_functions[node->function], x);
+        if (!(of[i] <= MOST_INSIDE) && i + 1 < chain->n_nodes)
+            return false;
+    }
+    return true;
+}
+
+/* Is it a power of any number: a whole exponent, not below 0 but where an input's power is the result? */
+static bool is_whole_power(const struct eltwise *chain, int i)
+{
+    const struct eltwise_node *node = &chain->nodes[i];
+    const struct eltwise_node *exponent = &chain->nodes[node->args[1] >= 0 ? node->args[1] : 0];
+
+    if (strcmp(eltwise_functions[node->function].name, "pow") != 0)
+        return false;
+    if (exponent->input >= 0)
+        return i + 1 == chain->n_nodes && chain->nodes[node->args[0]].input >= 0;
+    return exponent->function < 0 && exponent->number >= 0 &&
+           rint((double)exponent->number) == (double)exponent->number;
+}
+
+struct program_fill eltwise_wide_fill(const struct workload *w, const struct program_fill *normal)
+{
+    struct eltwise_shape shape;
+    struct eltwise chain;
+    bool takes_all = true, powers = false;
+
+    eltwise_of(w, &chain, &shape);
+    for (int i = 0; i < chain.n_nodes; i++)
+        if (chain.nodes[i].function >= 0 && eltwise_functions[chain.nodes[i].function].positive) {
+            powers = true;
+            takes_all = takes_all && is_whole_power(&chain, i);
+        }
+    if (takes_all && powers && stays_inside(&chain, MOST_BASE))
+        return (struct program_fill){.kind = FILL_INT, .seed = normal->seed, .lo = -MOST_BASE, .hi = MOST_BASE};
+    for (int hi = WIDE_HI; takes_all && !powers && hi >= 0; hi--)
+        if (stays_inside(&chain, ldexp(1, hi + 1)))
+            return (struct program_fill){.kind = FILL_FLOATS, .seed = normal->seed, .lo = WIDE_LO, .hi = hi};
+    return *normal;
+}
+
 /* What the exact pass is filled with: whole numbers up to it. */
 static double whole_bound(const struct eltwise *chain, enum dtype t)
 {

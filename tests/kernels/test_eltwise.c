@@ -246,6 +246,50 @@ static void scales_carry_the_errors_of_what_was_before(void **state)
     expected_fini(&e);
 }
 
+static struct program_fill wide_of(const char *text)
+{
+    const struct program_fill normal = {.kind = FILL_NORMAL, .seed = 7, .lo = 0, .hi = 1};
+    struct workload w;
+
+    assert_int_equal(workload_parse(text, &w, NULL), ERR_OK);
+    return eltwise_wide_fill(&w, &normal);
+}
+
+/* As far as nothing but the last result is infinite, and nothing is no number. */
+static void wide_data_go_as_far_as_results_are_numbers(void **state)
+{
+    (void)state;
+    assert_true(wide_of("eltwise f32 y=500 f=exp(a)").hi == 9);
+    assert_true(wide_of("eltwise f16 y=500 f=mul(a,sigmoid(b))").hi == 9);
+    assert_true(wide_of("eltwise f32 y=500 f=sub(exp(a),b)").hi == 5); /* up to 64 */
+    assert_int_equal(wide_of("eltwise f32 y=500 f=pow(a,b)").kind, FILL_INT);
+    assert_int_equal(wide_of("eltwise f32 y=500 f=mul(pow(a,3),b)").kind, FILL_INT);
+    assert_int_equal(wide_of("eltwise f32 y=500 f=pow(a,0.5)").kind, FILL_NORMAL);
+    assert_int_equal(wide_of("eltwise f32 y=500 f=mul(pow(a,b),b)").kind, FILL_NORMAL); /* 0 to the power of -1 */
+    assert_int_equal(wide_of("eltwise f32 y=500 f=sqrt(a)").kind, FILL_NORMAL);
+}
+
+/* Of a sheet's data: beyond the largest number, finite or next to nothing; each told which. */
+static void results_beyond_the_largest_are_infinite(void **state)
+{
+    int n_infinite = 0, n_finite = 0;
+    struct workload w;
+    struct expected e;
+
+    (void)state;
+    assert_int_equal(workload_parse("eltwise f32 y=1000 f=exp(a)", &w, NULL), ERR_OK);
+    expected_begin_for(&w, EXACT_NONE, EXPECT_WIDE, 5, &e);
+    assert_int_equal(w.op->reference(&w, EXACT_NONE, &e), ERR_OK);
+    for (size_t i = 0; i < e.outputs[0].n_samples; i++) {
+        n_infinite += isinf(e.outputs[0].random[i]) != 0;
+        n_finite += isfinite(e.outputs[0].random[i]) != 0;
+        assert_true(isinf(e.outputs[0].random[i]) || e.outputs[0].random[i] <= 0x1.ffffffp127);
+        assert_true(e.outputs[0].scale[i] > 0);
+    }
+    assert_true(n_infinite > 50 && n_finite > 500 && n_infinite + n_finite == 1000);
+    expected_fini(&e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -256,6 +300,8 @@ int main(void)
         cmocka_unit_test(inputs_are_broadcast_as_their_shapes_say),
         cmocka_unit_test(what_is_rounded_once_is_compared_bit_for_bit),
         cmocka_unit_test(scales_carry_the_errors_of_what_was_before),
+        cmocka_unit_test(wide_data_go_as_far_as_results_are_numbers),
+        cmocka_unit_test(results_beyond_the_largest_are_infinite),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

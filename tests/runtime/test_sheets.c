@@ -156,23 +156,29 @@ static void floats_have_all_exponents_and_fractions(void **state)
     }
 }
 
-/* Of four blocks one has nothing above -2^93, and one of -infinity mostly. */
+/* Of four blocks one has nothing above -2^93, and one of -infinity, mostly or as a whole; above 0 with step -1. */
 static void floats_have_blocks_far_below_zero(void **state)
 {
     const struct program_fill f = {.kind = FILL_FLOATS, .seed = 9, .lo = -100, .hi = 100, .step = 1, .block = 50};
+    struct program_fill other = f;
     int n_infinite = 0;
 
     (void)state;
+    other.step = -1;
     for (int64_t i = 0; i < 4000; i++) {
         const double v = fill_elem(&f, DTYPE_F32, i);
 
+        if (i / 50 % 2 == 1)
+            assert_true(fill_elem(&other, DTYPE_F32, i) == -v);
+        if (i / 50 % 8 == 3)
+            assert_true(isinf(v));
         if (i / 50 % 4 == 1)
             assert_true(v <= -0x1p93 && v >= -0x1p101);
         if (i / 50 % 4 == 3)
             assert_true(v <= -0x1p93);
         n_infinite += i / 50 % 4 == 3 && isinf(v);
     }
-    assert_in_range(n_infinite, 800, 950);
+    assert_in_range(n_infinite, 900, 980);
 }
 
 static void turns_are_two_values(void **state)
@@ -194,7 +200,8 @@ static void the_first_block_of_unsigned_edges_is_high(void **state)
         assert_true(fill_elem(&f, DTYPE_U8, i) >= 248 && fill_elem(&f, DTYPE_U8, 200 + i) <= 7);
 }
 
-/* Rows of 50 round -300, 300, -1e6 and 0; the largest is far above all others, in the tail of some. */
+/* Rows of 50 round -300, 300, -1e6 and 0; the largest is far above all others, in the tail of some,
+ * the last of others. */
 static void rows_have_one_largest_element(void **state)
 {
     const struct program_fill f = {.kind = FILL_ROWS, .seed = 9, .lo = -1e6, .hi = 4, .block = 50};
@@ -202,13 +209,13 @@ static void rows_have_one_largest_element(void **state)
     int n_spikes = 0, n_tail = 0, seen[50] = {0}, n_seen = 0;
 
     (void)state;
-    for (int row = 0; row < 400; row++) {
+    for (int row = 0; row < 1200; row++) {
         int top = 0;
 
         for (int i = 0; i < 50; i++) {
             const double v = fill_elem(&f, DTYPE_F64, 50 * row + i) - offsets[row % 4];
 
-            assert_true(fabs(v) < 24 || (row % 2 ? v > 40 && v < 88 : v > 96 && v < 144));
+            assert_true(fabs(v) < 24 || (row % 4 == 1 || row % 4 == 2 ? v > 40 && v < 88 : v > 96 && v < 144));
             if (v > 24) {
                 n_spikes++;
                 top = i;
@@ -216,11 +223,12 @@ static void rows_have_one_largest_element(void **state)
         }
         seen[top]++;
         n_tail += top >= 34;
+        assert_true(row % 8 != 1 || top == 49);
     }
     for (int i = 0; i < 50; i++)
         n_seen += seen[i] > 0;
-    assert_int_equal(n_spikes, 300);
-    assert_true(n_tail > 120 && n_seen == 50);
+    assert_int_equal(n_spikes, 900);
+    assert_true(n_tail > 360 && n_seen == 50);
 }
 
 /* ---- a folded check on a device of the test's own ---- */

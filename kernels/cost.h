@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cost.h - what templates are expected to take before anything was measured: a model that scripts/template_costs.py
- * learnt from records of `tune run`, kernels/costs.txt. */
+ * learnt from records of `tune run` (kernels/cost_list.h). */
 #ifndef TUNE_KERNELS_COST_H
 #define TUNE_KERNELS_COST_H
 

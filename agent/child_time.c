@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define SLOW_CALL_NS 100e6
-#define LONG_CALL_NS 20e6
+#define COSTLY_CALL_NS 20e6
 
 /* One request: the batch, its programs, and what failed before it could be timed. */
 struct timed {
@@ -177,9 +177,9 @@ static bool is_candidate(const struct measure_item *m)
 }
 
 /* Does one more pass take as long as many trials' all? It will be a finalist before it is chosen. */
-static bool is_long(const struct measure_item *m)
+static bool is_costly(const struct measure_item *m)
 {
-    return m->rules.may_censor && m->rules.best_ns > 0 && m->call_ns >= LONG_CALL_NS;
+    return m->rules.may_censor && m->rules.best_ns > 0 && m->call_ns >= COSTLY_CALL_NS;
 }
 
 /* All passes of a sheet but its first, or one of the program's own, over what the timed runs left; of long calls one.
@@ -194,7 +194,7 @@ static enum err check_anew(struct timed *t, int i)
 
     if (!sheet->n_passes)
         return verify_anew(c->ops, m->loaded, m->program, m->blobs, &m->why);
-    for (size_t k = 1; !e && k < (is_long(m) && sheet->n_passes > 2 ? 2 : sheet->n_passes); k++) {
+    for (size_t k = 1; !e && k < (is_costly(m) && sheet->n_passes > 2 ? 2 : sheet->n_passes); k++) {
         child_at(c, "time", i);
         e = verify_pass_over(c->ops, m->loaded, sheet, m->blobs, k, &report, &m->why);
     }

@@ -394,6 +394,18 @@ int64_t build_vector(const struct device_desc *d)
     return d->vector_bits >= 512 ? 16 : d->vector_bits >= 256 ? 8 : d->vector_bits >= 64 ? 4 : 1;
 }
 
+struct build_knob build_vectors(int64_t lanes)
+{
+    struct build_knob k = {"vec", {1}};
+    size_t n = 1;
+
+    for (int64_t v = 2; v <= lanes; v *= 2)
+        k.values[n++] = v;
+    assert(n < sizeof k.values / sizeof k.values[0]);
+    k.values[n] = BUILD_END;
+    return k;
+}
+
 int64_t build_max_group(const struct device_desc *d)
 {
     return d->max_work_group > 0 ? d->max_work_group : 256;

@@ -126,6 +126,9 @@ enum err build_make_valid(const struct space *s, const char *const *names, struc
 /* The device's natural float vector: 16 8 4, or 1 for unknown. */
 int64_t build_vector(const struct device_desc *d);
 
+/* A knob "vec": the powers of two that divide a block's lanes, themselves one. */
+struct build_knob build_vectors(int64_t lanes);
+
 /* Host threads (a CPU) or compute units that run work-groups side by side; at least 1. */
 int64_t build_threads(const struct device_desc *d);
 

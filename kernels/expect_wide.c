@@ -163,17 +163,34 @@ static struct program_fill zero_ends(const struct workload *w, enum expect_mode 
     return (struct program_fill){.kind = FILL_TURNS, .lo = 255, .hi = ends ? high : 0};
 }
 
+/* The weights of products; false: the workload has none. */
+static bool weights_of(const struct workload *w, struct tensor *out)
+{
+    struct tensor list[OPERATOR_MAX_TENSORS];
+    const size_t n = w->op->tensors(w, list);
+
+    for (size_t i = 0; i < n; i++)
+        if (has_products(w) && is(&list[i], "w")) {
+            *out = list[i];
+            return true;
+        }
+    return false;
+}
+
+/* 1 without weights. */
+static double products_in_a_sum(const struct workload *w)
+{
+    struct tensor weights;
+
+    return weights_of(w, &weights) ? (double)terms_of(&weights) : 1;
+}
+
 /* Requantised sums: whole numbers times a power of two, so that a good part of them are halves; those of few small
  * products, so that they are not beyond 127 all. */
 static void widen_requantised(const struct workload *w, struct tensor *t)
 {
-    struct tensor list[OPERATOR_MAX_TENSORS];
-    const size_t n = w->op->tensors(w, list);
-    double terms = 1;
+    const double terms = products_in_a_sum(w);
 
-    for (size_t i = 0; i < n; i++)
-        if (is(&list[i], "w"))
-            terms = (double)(list[i].n_elems / list[i].shape[0]);
     if (is(t, "zero"))
         t->random = (struct program_fill){.kind = FILL_VALUE, .lo = UNSIGNED_ZERO};
     else if (is(t, "sum_scale"))
@@ -394,20 +411,6 @@ static double exact_by(const struct workload *w, enum expect_mode mode, const st
     return by;
 }
 
-/* The weights of products; false: the workload has none. */
-static bool weights_of(const struct workload *w, struct tensor *out)
-{
-    struct tensor list[OPERATOR_MAX_TENSORS];
-    const size_t n = w->op->tensors(w, list);
-
-    for (size_t i = 0; i < n; i++)
-        if (has_products(w) && is(&list[i], "w")) {
-            *out = list[i];
-            return true;
-        }
-    return false;
-}
-
 /* x in halves up to 8, bias and residuals of 18 bits, where sums of so many and projections stay exact. */
 static void widen_exact(const struct workload *w, struct tensor *t)
 {
@@ -436,14 +439,9 @@ static int64_t together(const struct tensor *x)
  * and 24 bits, scales from far below 1e-5. */
 static void put_at_ends(const struct workload *w, struct tensor *t)
 {
+    const double terms = products_in_a_sum(w);
     struct program_fill *f = &t->exact;
-    struct tensor list[OPERATOR_MAX_TENSORS];
-    const size_t n = w->op->tensors(w, list);
-    double terms = 1;
 
-    for (size_t i = 0; i < n; i++)
-        if (is(&list[i], "w"))
-            terms = (double)(list[i].n_elems / list[i].shape[0]);
     if (is(t, "zero"))
         *f = zero_ends(w, EXPECT_ENDS);
     else if (is(t, "scale") && is_op(w, "add"))

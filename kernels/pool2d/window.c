@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/pool2d/pool2d.h"
 
-#include <assert.h>
-
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
     const struct conv_shape z = conv_shape_of(w);
@@ -38,23 +36,10 @@ static const char *const constraints[] = {
     NULL,
 };
 
-/* Powers of two that divide the lanes. */
-static struct build_knob vectors(int64_t lanes)
-{
-    struct build_knob k = {"vec", {1}};
-    size_t n = 1;
-
-    for (int64_t v = 2; v <= lanes; v *= 2)
-        k.values[n++] = v;
-    assert(n < sizeof k.values / sizeof k.values[0]);
-    k.values[n] = BUILD_END;
-    return k;
-}
-
 static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
 {
     const struct conv_shape z = conv_shape_of(w);
-    const struct build_knob knobs[] = {vectors(z.y_lanes),
+    const struct build_knob knobs[] = {build_vectors(z.y_lanes),
                                        {"px", {1, 2, 3, 4, 6, 7, 8, BUILD_END}},
                                        {"tiles", {1, 2, 4, 8, 16, 32, 64, 128, BUILD_END}},
                                        {"rows", {1, 2, 4, 7, 8, 14, 16, 28, 32, 56, 64, 112, 128, BUILD_END}},

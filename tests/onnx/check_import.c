@@ -123,3 +123,17 @@ const struct onnx_row *row_of(const struct onnx_import *m, const char *op)
     fail_msg("no row of %s", op);
     return NULL;
 }
+
+void check_refused(const char *lines, const char *op, const char *words)
+{
+    struct onnx_import *m = NULL;
+    struct why why = {""};
+    const struct onnx_row *row;
+
+    if (import_lines(lines, NULL, 0, &m, &why))
+        fail_msg("%s: %s", lines, why.text);
+    row = row_of(m, op);
+    if (row->n[ONNX_UNSUPPORTED] != 1 || !strstr(row->words, words))
+        fail_msg("%s: '%s', expected '%s'", lines, row->words ? row->words : "fine", words);
+    onnx_import_close(m);
+}

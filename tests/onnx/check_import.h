@@ -42,6 +42,9 @@ void check_weights(const char *lines, const float *expected, size_t n, const cha
 /* The same of an import that is open. */
 void check_weights_of(struct onnx_import *m, const float *expected, size_t n, const char *list);
 
+/* A model that is read, but for one node of an operator, which is refused with these words. */
+void check_refused(const char *lines, const char *op, const char *words);
+
 /* The row of an operator in the table of a model, which has the row. */
 const struct onnx_row *row_of(const struct onnx_import *m, const char *op);
 

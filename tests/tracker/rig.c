@@ -493,3 +493,20 @@ void rig_check_books(const struct tracker *t)
     check_lanes(t);
     check_holdings(t);
 }
+
+int rig_setup(void **state)
+{
+    struct rig *r = calloc(1, sizeof *r);
+
+    rig_init(r);
+    rig_start(r);
+    *state = r;
+    return 0;
+}
+
+int rig_teardown(void **state)
+{
+    rig_stop(*state);
+    free(*state);
+    return 0;
+}

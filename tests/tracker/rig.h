@@ -43,6 +43,10 @@ void rig_init(struct rig *r);
 void rig_start(struct rig *r);
 void rig_crash(struct rig *r);
 void rig_stop(struct rig *r);
+
+/* Fixtures of cmocka: *state is a rig that was started. */
+int rig_setup(void **state);
+int rig_teardown(void **state);
 void rig_hello(struct rig *r);
 
 /* The clock moves on, with the turns that a tracker takes meanwhile; rig_sleep: without, as when it is stopped. */

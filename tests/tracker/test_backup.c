@@ -11,23 +11,6 @@
 #include <string.h>
 #include <cmocka.h>
 
-static int start(void **state)
-{
-    struct rig *r = calloc(1, sizeof *r);
-
-    rig_init(r);
-    rig_start(r);
-    *state = r;
-    return 0;
-}
-
-static int stop(void **state)
-{
-    rig_stop(*state);
-    free(*state);
-    return 0;
-}
-
 /* The whole reply to a backup, when its thread is done. */
 static cJSON *backup_to(struct rig *r, const char *dir, const char *name)
 {
@@ -99,7 +82,7 @@ static void calls_go_on_while_a_backup_is_made(void **state)
 
 int main(void)
 {
-#define FACT(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define FACT(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
     const struct CMUnitTest tests[] = {
         FACT(a_backup_is_made_only_where_it_is_allowed),
         FACT(calls_go_on_while_a_backup_is_made),

@@ -8,23 +8,6 @@
 #include <string.h>
 #include <cmocka.h>
 
-static int start(void **state)
-{
-    struct rig *r = calloc(1, sizeof *r);
-
-    rig_init(r);
-    rig_start(r);
-    *state = r;
-    return 0;
-}
-
-static int stop(void **state)
-{
-    rig_stop(*state);
-    free(*state);
-    return 0;
-}
-
 /* ---- shorthands ---- */
 
 static const char text[] = "0123456789"; /* the blob of most tests */
@@ -220,7 +203,7 @@ static void names_that_are_no_names_are_refused(void **state)
 
 int main(void)
 {
-#define FACT(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define FACT(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
     const struct CMUnitTest tests[] = {
         FACT(whole_blobs_are_put_many_at_once),
         FACT(chunks_come_in_any_order_and_more_than_once),

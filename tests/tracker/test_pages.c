@@ -11,23 +11,6 @@
 #include <string.h>
 #include <cmocka.h>
 
-static int start(void **state)
-{
-    struct rig *r = calloc(1, sizeof *r);
-
-    rig_init(r);
-    rig_start(r);
-    *state = r;
-    return 0;
-}
-
-static int stop(void **state)
-{
-    rig_stop(*state);
-    free(*state);
-    return 0;
-}
-
 /* The page as text; free it. */
 static char *page(struct rig *r, enum err (*render)(struct tracker *t, struct buf *out))
 {
@@ -409,7 +392,7 @@ static void a_page_that_does_not_fit_is_an_error(void **state)
 
 int main(void)
 {
-#define FACT(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define FACT(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
     const struct CMUnitTest tests[] = {
         FACT(what_peers_wrote_is_escaped),
         FACT(an_apostrophe_is_escaped_too),

@@ -204,7 +204,7 @@ static void make_rows(const struct program_fill *f, int64_t first, size_t n, dou
     make_normals(&plain, first, n, out);
     for (size_t i = 0; i < n; i++) {
         const int64_t row = (first + (int64_t)i) / f->block, column = (first + (int64_t)i) % f->block;
-        const double spike = row % 4 == 0 ? SPIKE : f->hi == 0 && row % 8 == 2 ? INFINITY : SMALL_SPIKE;
+        const double spike = row % 8 == 0 || row % 8 == 5 ? SPIKE : f->hi == 0 && row % 8 == 2 ? INFINITY : SMALL_SPIKE;
 
         out[i] += unit * (offsets[row % 4] + (column == spike_of(f, row) ? spike : 0));
     }

@@ -272,6 +272,7 @@ static void rows_without_noise_are_equal_numbers(void **state)
         for (int64_t i = 50 * row; i < 50 * row + 50; i++)
             n_infinite += isinf(fill_elem(&f, DTYPE_F64, i)) && fill_elem(&f, DTYPE_F64, i) > 0;
         assert_int_equal(n_infinite, row % 8 == 2);
+        assert_true(isinf(fill_elem(&f, DTYPE_F64, 50 * row)) == (row % 8 == 2));
     }
 }
 

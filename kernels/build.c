@@ -394,6 +394,30 @@ int64_t build_vector(const struct device_desc *d)
     return d->vector_bits >= 512 ? 16 : d->vector_bits >= 256 ? 8 : d->vector_bits >= 64 ? 4 : 1;
 }
 
+static int64_t mali_warp(const char *name)
+{
+    static const struct {
+        const char *name;
+        int64_t warp;
+    } bifrost[] = {{"Mali-G31", 4}, {"Mali-G51", 4}, {"Mali-G71", 4},
+                   {"Mali-G72", 4}, {"Mali-G52", 8}, {"Mali-G76", 8}};
+
+    for (size_t i = 0; i < sizeof bifrost / sizeof bifrost[0]; i++) {
+        const char *found = strstr(name, bifrost[i].name);
+
+        if (found && !isdigit((unsigned char)found[strlen(bifrost[i].name)])) /* a Mali-G310 is a Valhall */
+            return bifrost[i].warp;
+    }
+    return strstr(name, "Mali-T") ? 1 : 16;
+}
+
+int64_t build_warp(const struct device_desc *d)
+{
+    if (d->kind == DEVICE_MALI)
+        return mali_warp(d->name);
+    return d->kind == DEVICE_CPU ? 1 : 32;
+}
+
 struct build_knob build_vectors(int64_t lanes)
 {
     struct build_knob k = {"vec", {1}};

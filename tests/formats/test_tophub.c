@@ -280,6 +280,62 @@ static void check_made_anew(const cJSON *record, struct record *r, const cJSON *
     buf_fini(&line);
 }
 
+/* The line as TVM before 0.7 wrote it: an operator, its template, and the layout among a convolution's arguments. */
+static void as_version_01(const char *line, struct buf *out)
+{
+    static const char *const names[][3] = {{"group_conv2d_nchw.", "topi_nn_group_conv2d_nchw", "direct"},
+                                           {"group_conv2d_NCHWc_int8.", "topi_nn_group_conv2d_nchw", "int8"},
+                                           {"depthwise_conv2d_nchw.", "topi_nn_depthwise_conv2d_nchw", "direct"},
+                                           {"deformable_conv2d_nchw.", "topi_nn_deformable_conv2d_nchw", "direct"},
+                                           {"conv2d_nchw_winograd.", "topi_nn_conv2d", "winograd"},
+                                           {"conv2d_nchw_spatial_pack.", "topi_nn_conv2d", "direct"},
+                                           {"conv2d_nchw.", "topi_nn_conv2d", "direct"},
+                                           {"conv2d_NCHWc_int8.", "topi_nn_conv2d", "int8"},
+                                           {"dense_int8.", "topi_nn_dense", "int8"},
+                                           {"dense.", "topi_nn_dense", "direct"},
+                                           {"batch_matmul.", "topi_nn_batch_matmul", "direct"}};
+    cJSON *now = cJSON_Parse(line), *input = cJSON_GetObjectItem(now, "input"),
+          *config = cJSON_GetObjectItem(now, "config");
+    cJSON *args = cJSON_GetArrayItem(input, 2);
+    const char *task = cJSON_GetArrayItem(input, 1)->valuestring;
+    char *result = cJSON_PrintUnformatted(cJSON_GetObjectItem(now, "result")), *entity, *all;
+    size_t i = 0;
+
+    while (i < sizeof names / sizeof names[0] && !begins(task, names[i][0]))
+        i++;
+    assert_true(i < sizeof names / sizeof names[0]);
+    if (strcmp(names[i][1], "topi_nn_conv2d") == 0 && strcmp(names[i][2], "int8") != 0)
+        cJSON_InsertItemInArray(args, 5, cJSON_CreateString("NCHW"));
+    all = cJSON_PrintUnformatted(args);
+    entity = cJSON_PrintUnformatted(cJSON_GetObjectItem(config, "entity"));
+    buf_printf(out,
+               "{\"i\": [\"%s\", \"%s\", %s, {}, [\"%s\"], {\"i\": 7, \"t\": \"%s\", \"c\": null, \"e\": %s}], \"r\": "
+               "%s, \"v\": 0.1}",
+               cJSON_GetArrayItem(input, 0)->valuestring, names[i][1], all, names[i][1], names[i][2], entity, result);
+    cJSON_free(all);
+    cJSON_free(entity);
+    cJSON_free(result);
+    cJSON_Delete(now);
+}
+
+static void check_version_01(const char *line, const struct record *r)
+{
+    struct buf old;
+    struct reading again;
+
+    buf_init(&old, 1 << 20);
+    as_version_01(line, &old);
+    again = read_row("autotvm", buf_text(&old));
+    if (again.e)
+        fail_msg("%s: %s", buf_text(&old), again.why.text);
+    assert_string_equal(again.record.workload, r->workload);
+    assert_string_equal(again.record.template_id, r->template_id);
+    assert_true(cJSON_Compare(again.record.knobs, r->knobs, true));
+    assert_true(fabs(again.record.time_ns - r->time_ns) <= 1e-12 * r->time_ns); /* printed anew: the last bit */
+    record_fini(&again.record);
+    buf_fini(&old);
+}
+
 static void check_record(const cJSON *record, void *arg)
 {
     static const char *const devices[] = {"rk3399", "1080", "1080ti", "titanx"};
@@ -296,6 +352,7 @@ static void check_record(const cJSON *record, void *arg)
     if (r.e)
         fail_msg("%s: %s", buf_text(&line), r.why.text);
     check_knobs(record, &r.record, c);
+    check_version_01(buf_text(&line), &r.record);
     check_is_valid(&r.record);
     check_index(record, entities);
     write_line(&r.record, &back);

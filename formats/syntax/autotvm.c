@@ -172,7 +172,34 @@ static const struct former *find_former(const char *task, const char *template)
     return NULL;
 }
 
-/* The name that 0.2 has for an old task, and its arguments without what is gone. A task of one's own keeps its name. */
+#define I_DILATION 4
+#define DENSE_ARGS 4
+
+/* Debian's cJSON_InsertItemInArray inserts nothing (1.7.15, deb12u). */
+static void insert(cJSON *list, int at, cJSON *item)
+{
+    const int n_behind = cJSON_GetArraySize(list) - at;
+
+    cJSON_AddItemToArray(list, item);
+    for (int i = 0; i < n_behind; i++)
+        cJSON_AddItemToArray(list, cJSON_DetachItemFromArray(list, at));
+}
+
+/* Arguments came over the years: a dilation behind strides and padding, a bias and a type of dense; the layout went. */
+static void renew_args(cJSON *args, const struct former *now)
+{
+    const bool dense = strcmp(now->task, "topi_nn_dense") == 0;
+
+    if (strstr(now->task, "conv2d") && !strstr(now->task, "deformable") &&
+        cJSON_IsString(cJSON_GetArrayItem(args, I_DILATION)))
+        insert(args, I_DILATION, cJSON_CreateNumber(1));
+    if (now->i_layout > 0 && cJSON_GetArraySize(args) > now->i_layout + 1)
+        cJSON_DeleteItemFromArray(args, now->i_layout);
+    for (int n = cJSON_GetArraySize(args); dense && n >= 2 && n < DENSE_ARGS; n++)
+        cJSON_AddItemToArray(args, cJSON_CreateNull());
+}
+
+/* The name that 0.2 has for an old task, and its arguments. A task of one's own keeps both. */
 static void rename_task(cJSON *input, const char *template)
 {
     const cJSON *target = cJSON_GetArrayItem(input, 0), *task = cJSON_GetArrayItem(input, 1);
@@ -182,8 +209,7 @@ static void rename_task(cJSON *input, const char *template)
         return;
     if (cJSON_IsString(target) && strstr(target->valuestring, "mali"))
         mali = find_former("mali", now->now);
-    if (now->i_layout > 0 && cJSON_GetArraySize(cJSON_GetArrayItem(input, 2)) > now->i_layout + 1)
-        cJSON_DeleteItemFromArray(cJSON_GetArrayItem(input, 2), now->i_layout);
+    renew_args(cJSON_GetArrayItem(input, 2), now);
     cJSON_ReplaceItemInArray(input, 1, cJSON_CreateString(mali ? mali->now : now->now));
 }
 

@@ -305,7 +305,9 @@ static void as_version_01(const char *line, struct buf *out)
         i++;
     assert_true(i < sizeof names / sizeof names[0]);
     if (strcmp(names[i][1], "topi_nn_conv2d") == 0 && strcmp(names[i][2], "int8") != 0)
-        cJSON_InsertItemInArray(args, 5, cJSON_CreateString("NCHW"));
+        cJSON_AddItemToArray(args, cJSON_CreateString("NCHW"));
+    if (cJSON_GetArraySize(args) == 7 && strcmp(names[i][2], "int8") != 0 && strcmp(names[i][1], "topi_nn_conv2d") == 0)
+        cJSON_AddItemToArray(args, cJSON_DetachItemFromArray(args, 5)); /* in front of the output's type */
     all = cJSON_PrintUnformatted(args);
     entity = cJSON_PrintUnformatted(cJSON_GetObjectItem(config, "entity"));
     buf_printf(out,
@@ -442,6 +444,45 @@ static void malis_default_tile_is_mostly_the_recorded_one(void **state)
     assert_true(all[0].n > 200 && all[1].n > 150);
     assert_true(2 * all[0].same > all[0].n);
     assert_true(5 * all[1].same > 2 * all[1].n);
+}
+
+/* Lines of 2018: no dilation among a convolution's arguments, no bias or type among dense's. */
+static void arguments_that_came_later_may_lack(void **state)
+{
+    static const struct {
+        const char *line, *workload;
+    } lines[] = {
+        {"{\"i\": [\"cuda -model=1080\", \"topi_nn_conv2d\", [[\"TENSOR\", [1, 64, 56, 56], \"float32\"], [\"TENSOR\", "
+         "[64, 64, "
+         "1, 1], \"float32\"], [1, 1], [0, 0], \"NCHW\", \"float32\"], {}, [], {\"i\": 3, \"t\": \"direct\", \"c\": "
+         "null, \"e\": "
+         "[[\"tile_f\", \"sp\", [8, 1, 8, 1]], [\"tile_y\", \"sp\", [8, 1, 7, 1]], [\"tile_x\", \"sp\", [7, 1, 8, 1]], "
+         "[\"tile_rc\", "
+         "\"sp\", [16, 4]], [\"tile_ry\", \"sp\", [1, 1]], [\"tile_rx\", \"sp\", [1, 1]], [\"auto_unroll_max_step\", "
+         "\"ot\", 0], "
+         "[\"unroll_explicit\", \"ot\", 0]]}], \"r\": [[1e-05], 0, 1.5, 1540000000], \"v\": 0.1}",
+         "conv2d f32 n=1 c=64 h=56 w=56 k=64 r=1 s=1 acc=f32"},
+        {"{\"i\": [\"opencl -device=mali -model=rk3399\", \"topi_nn_dense\", [[\"TENSOR\", [1, 512], \"float32\"], "
+         "[\"TENSOR\", "
+         "[1000, 512], \"float32\"]], {}, [], {\"i\": 3, \"t\": \"direct\", \"c\": null, \"e\": [[\"tile_y\", \"sp\", "
+         "[1, 1, 1]], "
+         "[\"tile_x\", \"sp\", [40, 25, 1]], [\"c_unroll\", \"sp\", [32, 16]]]}], \"r\": [[1e-03], 0, 1.5, "
+         "1540000000], \"v\": 0.1}",
+         "dense f32 m=1 n=1000 k=512"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        struct reading r = read_row("autotvm", lines[i].line);
+        struct workload found, wanted;
+
+        if (r.e)
+            fail_msg("%s", r.why.text);
+        assert_int_equal(workload_parse(r.record.workload, &found, NULL), ERR_OK);
+        assert_int_equal(workload_parse(lines[i].workload, &wanted, NULL), ERR_OK);
+        assert_memory_equal(found.key, wanted.key, sizeof found.key);
+        record_fini(&r.record);
+    }
 }
 
 #define MALI "opencl -device=mali -model=rk3399"
@@ -627,6 +668,7 @@ int main(void)
         cmocka_unit_test(a_changed_line_is_believed),
         cmocka_unit_test(what_tvm_cannot_hold_is_refused),
         cmocka_unit_test(every_tophub_record_is_a_config_of_ours),
+        cmocka_unit_test(arguments_that_came_later_may_lack),
         cmocka_unit_test(malis_default_tile_is_mostly_the_recorded_one),
     };
 

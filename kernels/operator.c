@@ -3,6 +3,7 @@
 
 #include "core/err.h"
 #include "kernels/add/add.h"
+#include "kernels/attention/attention.h"
 #include "kernels/batch_gemm/batch_gemm.h"
 #include "kernels/concat/concat.h"
 #include "kernels/conv2d/conv2d.h"
@@ -40,6 +41,7 @@ const struct operator_desc *const operator_table[] = {
     &operator_eltwise,
     &operator_reduce,
     &operator_resize2d,
+    &operator_attention,
     /* the next one here */
     NULL,
 };

@@ -255,7 +255,7 @@ struct program_fill eltwise_wide_fill(const struct workload *w, const struct pro
 
     eltwise_of(w, &chain, &shape);
     for (int i = 0; i < chain.n_nodes; i++)
-        if (chain.nodes[i].function >= 0 && eltwise_functions[chain.nodes[i].function].positive) {
+        if (chain.nodes[i].function >= 0 && eltwise_functions[chain.nodes[i].function].domain) {
             powers = true;
             takes_all = takes_all && is_whole_power(&chain, i);
         }
@@ -276,17 +276,19 @@ static double whole_bound(const struct eltwise *chain, enum dtype t)
     return 0;
 }
 
-/* Random data: normal, or round 2 and above 0.5 where roots and quotients are taken. */
+/* Random data: normal; round 2 and above 0.5 where roots and quotients are taken, else within -1 and 1 where arcs are.
+ */
 static void fill(const struct eltwise *chain, struct tensor *t, int i_input)
 {
     static const uint64_t seeds[] = {SEED_X, SEED_RESIDUAL, SEED_BIAS, SEED_OFFSET};
     const double most = whole_bound(chain, t->dtype);
-    bool positive = false;
+    bool of[3] = {false};
 
     for (int i = 0; i < chain->n_nodes; i++)
-        positive |= chain->nodes[i].function >= 0 && eltwise_functions[chain->nodes[i].function].positive;
-    tensor_fills(t, seeds[i_input], most > 0 ? most : 1, positive ? 0.25 : 1);
-    t->random.lo = positive ? 2 : 0;
+        if (chain->nodes[i].function >= 0)
+            of[eltwise_functions[chain->nodes[i].function].domain] = true;
+    tensor_fills(t, seeds[i_input], most > 0 ? most : 1, of[DOMAIN_POSITIVE] || of[DOMAIN_WITHIN_1] ? 0.25 : 1);
+    t->random.lo = of[DOMAIN_POSITIVE] ? 2 : 0;
 }
 
 static struct tensor tensor_of(const struct workload *w, const char *name, enum buffer_role role, const int64_t *sizes,

@@ -313,6 +313,8 @@ static enum err read_inputs(const struct line *l, const struct graph *g, char **
     while (!e && n->n_in < rule->most_in && (n->n_in == 0 || (*i < n_words && strcmp(word[*i], "+") == 0))) {
         *i += n->n_in > 0;
         e = read_tensor(l, g, *i < n_words ? word[*i] : NULL, &n->in[n->n_in++]);
+        if (!e && !rule->constants && g->nodes[n->in[n->n_in - 1]].op == GRAPH_CONSTANT)
+            e = FAIL(l, "%s does not read constants", rule->name);
         *i += 1;
     }
     if (!e && n->n_in < rule->least_in)
@@ -351,6 +353,8 @@ static enum err read_outputs(const struct line *l, struct graph *g, char **word,
                 return FAIL(l, "output %s stands twice", word[i]);
         if (e)
             return e;
+        if (g->nodes[node].op == GRAPH_CONSTANT)
+            return FAIL(l, "output %s is a constant", word[i]);
         if (g->n_outputs == GRAPH_MAX_OUTPUTS)
             return fail(l, ERR_LIMIT, "more than %d outputs", GRAPH_MAX_OUTPUTS);
         g->outputs[g->n_outputs++] = node;
@@ -447,7 +451,7 @@ static enum err finish(struct graph *g, struct why *why)
 
     for (size_t i = 0; i < g->n_nodes; i++)
         n_inputs += g->nodes[i].op == GRAPH_INPUT;
-    if (n_inputs == 0 || (g->n_outputs == 0 && g->nodes[g->n_nodes - 1].op == GRAPH_INPUT))
+    if (n_inputs == 0 || (g->n_outputs == 0 && g->nodes[g->n_nodes - 1].n_in == 0))
         return why_set(why, ERR_INPUT, "graph %.40s: expected an input and at least one operator behind it, or output",
                        g->name);
     if (g->n_outputs == 0)

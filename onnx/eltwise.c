@@ -132,6 +132,7 @@ static bool is_uniform(const struct onnx_value *v)
     return n > 0;
 }
 
+/* A constant is a number where it is one, finite; else a layer. */
 static bool read_operand(struct onnx_import *m, const struct onnx_value *v, struct operand *out)
 {
     static const struct graph_shape one = {1, {1}};
@@ -142,7 +143,8 @@ static bool read_operand(struct onnx_import *m, const struct onnx_value *v, stru
     if (v->kind == ONNX_CONSTANT) {
         out->is_number = is_uniform(v) && isfinite((float)onnx_at(v, 0));
         out->number = out->is_number ? (float)onnx_at(v, 0) : 0;
-        return out->is_number;
+        out->i_layer = out->is_number ? 0 : onnx_constant_layer(m, v);
+        return out->i_layer >= 0;
     }
     out->i_layer = onnx_layer_as(m, v, v->shape.rank ? &v->shape : &one);
     out->sole = v->sole && out->i_layer == v->i_layer;
@@ -335,12 +337,12 @@ static enum onnx_role all_of(struct onnx_import *m, const Onnx__NodeProto *node,
 
     for (size_t k = 0; k < n; k++)
         if (!read_operand(m, onnx_in(m, node, k), &operands[k]))
-            return m->failed ? ONNX_PLAIN : onnx_refuse(m, "with a constant of several numbers, or none");
+            return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
     role = join(m, node, rule, rule->text, operands, n, &more);
     for (size_t k = n; k < node->n_input && role != ONNX_UNSUPPORTED && !m->failed; k++) {
         operands[0] = more;
         if (!read_operand(m, onnx_in(m, node, k), &operands[1]))
-            return m->failed ? ONNX_PLAIN : onnx_refuse(m, "with a constant of several numbers, or none");
+            return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
         role = join(m, node, rule, rule->text, operands, 2, &more);
     }
     if (strcmp(rule->op, "Mean") == 0 && role != ONNX_UNSUPPORTED && !m->failed) {
@@ -479,7 +481,7 @@ enum onnx_role onnx_eltwise_of(struct onnx_import *m, const Onnx__NodeProto *nod
 
     assert(n < ELTWISE_MAX_INPUTS);
     if (!read_operand(m, onnx_in(m, node, 0), &operands[0]))
-        return m->failed ? ONNX_PLAIN : onnx_refuse(m, "of a constant");
+        return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
     for (size_t k = 0; k < n; k++)
         operands[k + 1] = (struct operand){.is_number = true, .number = (float)numbers[k]};
     return join(m, node, NULL, text, operands, n + 1, &out);
@@ -493,7 +495,7 @@ enum onnx_role onnx_eltwise_values(struct onnx_import *m, const Onnx__NodeProto 
     assert(n < ELTWISE_MAX_INPUTS);
     for (size_t k = 0; k < n; k++)
         if (!read_operand(m, values[k], &operands[k]))
-            return m->failed ? ONNX_PLAIN : onnx_refuse(m, "with a constant of several numbers");
+            return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
     operands[n] = (struct operand){.is_number = true, .number = (float)number};
     return join(m, node, NULL, text, operands, n + 1, &out);
 }

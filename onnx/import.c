@@ -416,10 +416,15 @@ static bool is_given(const struct onnx_import *m, int i_layer)
 static bool read_output(struct onnx_import *m, struct onnx_value *v)
 {
     const struct graph_shape one = {1, {1}};
+    struct onnx_value copied;
     int i;
 
+    if (v->kind == ONNX_CONSTANT && !onnx_as_activation(m, v, &copied))
+        return false;
+    if (v->kind == ONNX_CONSTANT)
+        v = &copied;
     if (v->kind != ONNX_ACTIVATION) {
-        onnx_refuse(m, "output %.100s is %s", v->name, v->kind == ONNX_NOT_HERE ? "not computed" : "constant");
+        onnx_refuse(m, "output %.100s is not computed", v->name);
         return false;
     }
     if (!onnx_dense(m, v))

@@ -454,10 +454,8 @@ enum onnx_role onnx_with_constant(struct onnx_import *m, const Onnx__NodeProto *
 
     if (n == 1 && (!fits || (op == 'D' && constant_first) || !folds_scale(m, x, from)))
         return onnx_eltwise(m, node);
-    if (!fits || n < 1)
-        return onnx_refuse(m, "with a constant that does not fit, or larger than the activation");
-    if (graph_stretch(&x->shape, from, to) > (n > ONNX_MAX_REPEATED ? n : ONNX_MAX_REPEATED))
-        return onnx_refuse(m, "with a constant that is repeated over %d times", ONNX_MAX_REPEATED);
+    if (!fits || n < 1 || graph_stretch(&x->shape, from, to) > (n > ONNX_MAX_REPEATED ? n : ONNX_MAX_REPEATED))
+        return m->opset < 7 ? onnx_refuse(m, "with a constant that does not fit") : onnx_eltwise(m, node);
     if (op != 'D' || !constant_first)
         return combine_along(m, node, x, constant, op, constant_first, from, to);
     if (onnx_eltwise_values(m, node, "reciprocal(a)", &x, 1, 0) == ONNX_UNSUPPORTED)

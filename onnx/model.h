@@ -40,7 +40,7 @@ struct onnx_value {
     const struct onnx_view *view; /* NULL: none */
 };
 
-/* A line of the graph to be, and its weights. */
+/* A line of the graph to be, and its weights; a constant's are those of the layers that read it. */
 struct onnx_layer {
     struct graph_node node;
     const struct onnx_value *w; /* a constant, read when it is written; NULL: of n_w ones */
@@ -150,6 +150,13 @@ bool onnx_give_weights(struct onnx_import *m, struct onnx_layer *l, const struct
 /* The layer that gives an activation's elements in a shape that has as many: that of the value itself, or one that
  * only reshapes it. -1: m->failed is set. */
 int onnx_layer_as(struct onnx_import *m, const struct onnx_value *v, const struct graph_shape *shape);
+
+/* A layer that is a constant of the model, for an operator that reads constants; -1: m->failed, or words: it is
+ * too large. */
+int onnx_constant_layer(struct onnx_import *m, const struct onnx_value *v);
+
+/* A constant as an activation, for operators that read none: it is copied in each run. False: m->failed, or words. */
+bool onnx_as_activation(struct onnx_import *m, const struct onnx_value *v, struct onnx_value *out);
 
 /* The shape of what a layer gives, from its keys and inputs, and the node's output made of it. ONNX_UNSUPPORTED with
  * words where they do not fit, else `role`. */

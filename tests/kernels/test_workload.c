@@ -113,6 +113,8 @@ static const struct {
     {"eltwise f32 y=5x3 b=5x1 f=relu(a)", "b has a shape, but f does not have it"},
     {"eltwise f32 y=5x3 f=relu(a)", "sizes 1 and 2 are broadcast alike in all inputs"},
     {"eltwise f32 y=5x1x3 b=5x1x1 f=add(a,b)", "size 2 of y is 1"},
+    {"eltwise f32 y=5 f=relu(a) weights=b", "weights=b, but f has 1 inputs"},
+    {"eltwise f32 y=5 f=relu(a) weights=ba", "weights=ba: expected"},
     {"eltwise f32 y=5 f=", "f: expected 1 to 191 characters"},
     {"eltwise f32 y=5 f=relu(a", "character 7: expected )"},
     {"conv2d f32 n=16777216 c=16777216 h=16777216 w=16777216 k=1 r=1 s=1", "more than"},

@@ -75,7 +75,8 @@ struct graph_node {
     int in[GRAPH_MAX_INPUTS], n_in; /* nodes read; a convolution adds the second to its sums, before relu */
     struct graph_shape shape;       /* of what it gives */
     bool relu;
-    bool relu6; /* and what is above 6 is 6; never with relu */
+    bool relu6;     /* and what is above 6 is 6; never with relu */
+    unsigned curve; /* one of EPILOGUE_CURVES (kernels/epilogue.h) in their place; 0: none */
     bool avg;
     int64_t key[N_GRAPH_KEYS];
     char words[GRAPH_WORDS_BYTES]; /* "key=value ..." of its workload, of operators with own words */

@@ -5,6 +5,7 @@
 
 #include "core/buf.h"
 #include "core/err.h"
+#include "kernels/epilogue.h"
 #include "kernels/graph.h"
 #include "runtime/dtype.h"
 
@@ -14,6 +15,7 @@
 /* A bit for each key; a key of several numbers has that of the first. */
 #define GRAPH_KEY(k) (1u << GRAPH_##k)
 enum { GRAPH_WORD_RELU = 1, GRAPH_WORD_MAX = 2, GRAPH_WORD_AVG = 4, GRAPH_WORD_GLOBAL = 8, GRAPH_WORD_RELU6 = 16 };
+#define GRAPH_WORD_CURVES EPILOGUE_CURVES /* the words of the epilogue, at its bits */
 
 struct graph_rule {
     const char *name;

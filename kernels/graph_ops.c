@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define STEPS (GRAPH_KEY(STRIDE_H) | GRAPH_KEY(TOP))
-#define RELUS (GRAPH_WORD_RELU | GRAPH_WORD_RELU6)
+#define RELUS (GRAPH_WORD_RELU | GRAPH_WORD_RELU6 | GRAPH_WORD_CURVES)
 
 /* ---- shapes ---- */
 
@@ -218,10 +218,10 @@ static const char *epilogue_of_node(const struct graph *g, size_t i, enum dtype 
     const struct graph_node *n = &g->nodes[i];
     const unsigned add = dtype_is_bytes(t) ? EPILOGUE_JOIN : EPILOGUE_ADD;
 
+    if (n->relu6 || n->curve) /* refused of bytes with the workload */
+        return epilogue_word(EPILOGUE_BIAS | (n->n_in > 1 ? EPILOGUE_ADD : 0) | (n->relu6 ? EPILOGUE_RELU6 : n->curve));
     return epilogue_word(EPILOGUE_BIAS | (n->n_in > 1 ? add : 0) | (n->relu ? EPILOGUE_RELU : 0) |
-                         (n->relu6 ? EPILOGUE_RELU6 /* refused of bytes with the workload */
-                          : dtype_is_bytes(t) && !graph_gives_sums(g, i) ? EPILOGUE_REQUANT
-                                                                         : 0));
+                         (dtype_is_bytes(t) && !graph_gives_sums(g, i) ? EPILOGUE_REQUANT : 0));
 }
 
 /* "n=1 c=64 h=56 w=56" of a tensor; of one that is no images all behind its second dimension are rows. */
@@ -406,9 +406,11 @@ const struct graph_rule graph_rules[N_GRAPH_OPS] = {
     [GRAPH_CONCAT] =
         {.name = "concat", .least_in = 2, .most_in = 2, .blocks = true, .shape = concat_shape, .sizes = concat_sizes},
     [GRAPH_SOFTMAX] = {.name = "softmax", .least_in = 1, .most_in = 1, .shape = softmax_shape, .sizes = softmax_sizes},
+    [GRAPH_CONSTANT] = {.name = "constant", .has_shape = true, .shape = given_shape},
     [GRAPH_ELTWISE] = {.name = "eltwise",
                        .least_in = 1,
                        .most_in = 4,
+                       .constants = true,
                        .own_words = true,
                        .blocks = true,
                        .shape = graph_eltwise_shape,

@@ -394,7 +394,7 @@ static void widen_reduce(const struct workload *w, struct tensor *t)
 
 static bool only_moves(const struct workload *w)
 {
-    return is_op(w, "transform") || is_op(w, "concat") || is_op(w, "strided_copy");
+    return is_op(w, "transform") || is_op(w, "concat") || is_op(w, "strided_copy") || is_op(w, "gather");
 }
 
 static void widen_random(const struct workload *w, enum exact_data data, enum expect_mode mode, struct tensor *t)

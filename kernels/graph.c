@@ -320,8 +320,8 @@ static enum err read_inputs(const struct line *l, const struct graph *g, char **
     while (!e && n->n_in < rule->most_in && (n->n_in == 0 || (*i < n_words && strcmp(word[*i], "+") == 0))) {
         *i += n->n_in > 0;
         e = read_tensor(l, g, *i < n_words ? word[*i] : NULL, &n->in[n->n_in++]);
-        if (!e && !rule->constants && g->nodes[n->in[n->n_in - 1]].op == GRAPH_CONSTANT)
-            e = FAIL(l, "%s does not read constants", rule->name);
+        if (!e && n->n_in > rule->constants && g->nodes[n->in[n->n_in - 1]].op == GRAPH_CONSTANT)
+            e = FAIL(l, "%s does not read constants%s", rule->name, rule->constants ? " there" : "");
         *i += 1;
     }
     if (!e && n->n_in < rule->least_in)

@@ -24,7 +24,7 @@ struct graph_rule {
     bool has_shape;               /* its line has shape= */
     bool own_words;               /* other words of the line go into its workload */
     bool blocks;                  /* it can be computed in layouts with blocks of channels */
-    bool constants;               /* it may read constants */
+    int constants;                /* so many inputs, from the first on, may be constants */
     /* Computes n->shape. Inputs are as many as may be, of at most GRAPH_MAX_ELEMS elements; ERR_INPUT in words. */
     enum err (*shape)(struct graph_node *n, const struct graph_shape *const in[], struct why *why);
     /* Appends " key=value ..." of its workload, own words left out; NULL: it has no kernel. */

@@ -11,6 +11,7 @@
 #include "kernels/dense/dense.h"
 #include "kernels/depthwise_conv2d/depthwise_conv2d.h"
 #include "kernels/eltwise/eltwise.h"
+#include "kernels/gather/gather.h"
 #include "kernels/pool2d/pool2d.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/resize2d/resize2d.h"
@@ -40,6 +41,7 @@ const struct operator_desc *const operator_table[] = {
     &operator_transform,
     &operator_eltwise,
     &operator_reduce,
+    &operator_gather,
     &operator_resize2d,
     &operator_attention,
     /* the next one here */

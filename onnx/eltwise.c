@@ -143,7 +143,7 @@ static bool read_operand(struct onnx_import *m, const struct onnx_value *v, stru
     if (v->kind == ONNX_CONSTANT) {
         out->is_number = is_uniform(v) && isfinite((float)onnx_at(v, 0));
         out->number = out->is_number ? (float)onnx_at(v, 0) : 0;
-        out->i_layer = out->is_number ? 0 : onnx_constant_layer(m, v);
+        out->i_layer = out->is_number ? 0 : onnx_constant_layer(m, v, &v->shape);
         return out->i_layer >= 0;
     }
     out->i_layer = onnx_layer_as(m, v, v->shape.rank ? &v->shape : &one);

@@ -256,10 +256,10 @@ enum onnx_role onnx_gather(struct onnx_import *m, const Onnx__NodeProto *node)
     int axis;
     double *v;
 
-    if (!x || !at || at->kind != ONNX_CONSTANT)
-        return onnx_refuse(m, "indices that are not constant");
-    if (x->kind == ONNX_ACTIVATION)
-        return onnx_gather_view(m, node);
+    if (!x || !at)
+        return onnx_refuse(m, "expected a tensor and indices");
+    if (x->kind == ONNX_ACTIVATION || at->kind == ONNX_ACTIVATION)
+        return onnx_gather_layer(m, node);
     if (!onnx_axis(node, 0, x->shape.rank, &axis) || x->shape.rank - 1 + at->shape.rank > ONNX_MAX_RANK)
         return onnx_refuse(m, "an axis that is none");
     for (int i = 0; i < x->shape.rank; i++)

@@ -246,10 +246,10 @@ int onnx_layer_as(struct onnx_import *m, const struct onnx_value *v, const struc
     return i;
 }
 
-int onnx_constant_layer(struct onnx_import *m, const struct onnx_value *v)
+int onnx_constant_layer(struct onnx_import *m, const struct onnx_value *v, const struct graph_shape *shape)
 {
     const Onnx__NodeProto named = {.name = (char *)(uintptr_t)v->name};
-    const int64_t n = graph_elems(&v->shape);
+    const int64_t n = graph_elems(shape);
     int i;
 
     assert(v->kind == ONNX_CONSTANT);
@@ -260,7 +260,7 @@ int onnx_constant_layer(struct onnx_import *m, const struct onnx_value *v)
     i = onnx_new_layer(m, &named, GRAPH_CONSTANT, -1);
     if (i < 0)
         return -1;
-    m->layers[i].node.shape = v->shape.rank ? v->shape : (struct graph_shape){1, {1}};
+    m->layers[i].node.shape = shape->rank ? *shape : (struct graph_shape){1, {1}};
     m->layers[i].w = v;
     m->layers[i].n_w = n;
     return i;
@@ -269,7 +269,7 @@ int onnx_constant_layer(struct onnx_import *m, const struct onnx_value *v)
 bool onnx_as_activation(struct onnx_import *m, const struct onnx_value *v, struct onnx_value *out)
 {
     const Onnx__NodeProto named = {.name = (char *)(uintptr_t)v->name};
-    const int of = onnx_constant_layer(m, v), i = of < 0 ? -1 : onnx_new_layer(m, &named, GRAPH_ELTWISE, of);
+    const int of = onnx_constant_layer(m, v, &v->shape), i = of < 0 ? -1 : onnx_new_layer(m, &named, GRAPH_ELTWISE, of);
 
     if (i < 0)
         return false;

@@ -151,9 +151,9 @@ bool onnx_give_weights(struct onnx_import *m, struct onnx_layer *l, const struct
  * only reshapes it. -1: m->failed is set. */
 int onnx_layer_as(struct onnx_import *m, const struct onnx_value *v, const struct graph_shape *shape);
 
-/* A layer that is a constant of the model, for an operator that reads constants; -1: m->failed, or words: it is
+/* A layer that is a constant of the model in a shape, for an operator that reads constants; -1: m->failed, or words: it is
  * too large. */
-int onnx_constant_layer(struct onnx_import *m, const struct onnx_value *v);
+int onnx_constant_layer(struct onnx_import *m, const struct onnx_value *v, const struct graph_shape *shape);
 
 /* A constant as an activation, for operators that read none: it is copied in each run. False: m->failed, or words. */
 bool onnx_as_activation(struct onnx_import *m, const struct onnx_value *v, struct onnx_value *out);
@@ -204,6 +204,6 @@ enum onnx_role onnx_eltwise_of(struct onnx_import *m, const Onnx__NodeProto *nod
                                const double *numbers, size_t n);
 
 /* Elementwise Add, Sub, Mul, Div, Concat and Gather, where an input is no constant. */
-onnx_op onnx_layer_binary, onnx_layer_concat, onnx_gather_view;
+onnx_op onnx_layer_binary, onnx_layer_concat, onnx_gather_layer;
 
 #endif

@@ -140,7 +140,8 @@ static enum err put_all(const struct onnx_import *m, struct weights_out *o, stru
 
         for (int k = 0; k < l->node.n_in && l->live && !e; k++)
             if (m->layers[l->node.in[k]].node.op == GRAPH_CONSTANT)
-                e = put_weights(o, &m->layers[l->node.in[k]], l, (const char[]){(char)('a' + k), '\0'}, why);
+                e = put_weights(o, &m->layers[l->node.in[k]], l,
+                                l->node.op == GRAPH_GATHER ? "x" : (const char[]){(char)('a' + k), '\0'}, why);
         if (!l->live || !l->bias)
             continue;
         if (!e)

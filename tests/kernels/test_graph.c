@@ -424,6 +424,8 @@ static void bad_lines_are_refused_in_words(void **state)
         {"x = input c=3 h=8 w=8\nc = constant shape=3,1,1\n", "at least one operator"},
         {"x = input c=3 h=8 w=8\nc = constant shape=3\ny = softmax x\n", "nobody reads c"},
         {"x = input c=3 h=8 w=8\nc = constant shape=3\ny = softmax x\noutput y c\n", "output c is a constant"},
+        {"x = input c=3 h=8 w=8\ny = gather x + x\n", "gather reads tables, of 3 dimensions, not 1 x 3 x 8 x 8"},
+        {"x = input shape=1,3,8\nc = constant shape=2\ny = gather x + c\n", "gather does not read constants there"},
         {"x y input\n", "expected name = operator"},
         {"9x = input c=3 h=8 w=8\n", "is no name"},
         {"x-y = input c=3 h=8 w=8\n", "is no name"},

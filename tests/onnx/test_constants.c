@@ -129,6 +129,23 @@ static void constants_are_copied_for_those_that_read_none(void **state)
                        "output n\noutput c_4\n");
 }
 
+/* By numbers that are known at run time, or in no order: of a constant table its weights, of activations the tensor. */
+static void rows_are_gathered_by_their_numbers(void **state)
+{
+    (void)state;
+    check_graph("opset 13\ninput i:7 2 3\nconst t 5 4 = 0.5 ...\nnode Gather t i -> y\noutput y\n",
+                "i = input shape=2,3\nt = constant shape=1,5,4\ni_2 = reshape i shape=6\ny = gather t + i_2\n"
+                "y_4 = reshape y shape=2,3,4\n");
+    check_weights("opset 13\ninput i:7 1\nconst t 2 3 = 1 2 3 4 5 6\nnode Gather t i -> y axis=1\noutput y\n",
+                  (const float[]){1, 2, 3, 4, 5, 6}, 6, "y x 0 24\n");
+    check_nodes("ints i 3 = 0 5 -1\nnode Gather x i -> y axis=2\n",
+                "i = constant shape=3\ni_2 = eltwise i f=a\nx_3 = reshape x shape=4,8,6\ny = gather x_3 + i_2\n"
+                "y_5 = reshape y shape=1,4,3,6\n");
+    check_nodes("node ReduceMax x -> m keepdims=0\nnode Gather x m -> y axis=1\n", /* by one number */
+                "x_1 = reshape x shape=1,192,1\nm = reduce x_1 kind=max\nx_3 = reshape x shape=1,4,48\n"
+                "m_4 = reshape m shape=1\ny = gather x_3 + m_4\ny_6 = reshape y shape=1,8,6\n");
+}
+
 /* The sums of squares are a convolution along the channels, of 0.9 / 3 each. */
 static void local_responses_are_normalized_by_a_convolution(void **state)
 {
@@ -170,6 +187,7 @@ int main(void)
         cmocka_unit_test(constants_of_several_numbers_are_channels),
         cmocka_unit_test(constants_of_several_numbers_are_weights_of_chains),
         cmocka_unit_test(constants_are_copied_for_those_that_read_none),
+        cmocka_unit_test(rows_are_gathered_by_their_numbers),
         cmocka_unit_test(constants_stand_around_an_activation),
         cmocka_unit_test(one_number_many_times_is_a_number),
         cmocka_unit_test(local_responses_are_normalized_by_a_convolution),

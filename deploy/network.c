@@ -37,6 +37,10 @@ struct prices {
     struct why *why;
 };
 
+/* What each kernel of one call takes besides: records are of one kernel started again and again. With one thread PoCL
+ * takes 5 to 7 us (docs/notes/onecall.md), a GPU's driver about as long; choices of one kernel or two need it. */
+#define START_NS 5000.0
+
 /* 1 GFLOPS and 1 GB/s: slower than what anybody would measure. */
 static double guess_ns(const struct workload *w)
 {
@@ -81,6 +85,7 @@ static const struct priced *price(struct prices *p, struct buf *text)
     return &p->list[p->n++];
 }
 
+/* The time of a workload in one call. */
 static double note(struct prices *p, enum err e, struct buf *text)
 {
     const struct priced *x = e ? NULL : price(p, text);
@@ -89,7 +94,7 @@ static double note(struct prices *p, enum err e, struct buf *text)
         buf_fini(text);
     if (!x && !p->failed)
         p->failed = e ? e : ERR_NOMEM;
-    return x ? x->time_ns : INFINITY;
+    return x ? x->time_ns + START_NS : INFINITY;
 }
 
 /* The time of node i of g, which is node `at` of `in`. */

@@ -4,11 +4,28 @@
 #include "core/err.h"
 #include "kernels/gemm/gemm.h"
 
+#define FEW_ROWS 8 /* that are not worth packing keys for */
+
+/* Of a config of one row, 4 x 4 keys, none packed. */
+static int64_t least_local_bytes(const struct attention_shape *z)
+{
+    const int64_t sums = CEIL(z->dv, 16) * 16;
+
+    return (z->d + sums + 2 + 16 + (sums == z->dv ? 0 : 16 * sums)) * 4;
+}
+
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
-    (void)w;
+    const struct attention_shape z = attention_shape_of(w);
+
     if (gemm_not_cuda("attention/packed", "attention/tiled", d, why))
         return FIT_NONE;
+    if (least_local_bytes(&z) > build_max_local(d)) {
+        why_set(why, ERR_UNSUPPORTED,
+                "attention/packed needs %lld bytes of local memory for a row, the device has %lld",
+                (long long)least_local_bytes(&z), (long long)build_max_local(d));
+        return FIT_NONE;
+    }
     return d->kind == DEVICE_CPU ? FIT_GOOD : FIT_POSSIBLE;
 }
 
@@ -17,8 +34,10 @@ static const struct build_knob knobs[] = {
     {"mr", {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, BUILD_END}},
     {"nv", {1, 2, 3, 4, 6, 8, BUILD_END}},
     {"ku", {1, 2, 4, 8, BUILD_END}},
-    {"tiles", {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, BUILD_END}},
+    {"tiles", {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16,       17,
+               18, 19, 20, 21, 22, 23, 24, 26, 28, 30, 32, 36, 40, 48, 64, BUILD_END}},
     {"panels", {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, BUILD_END}},
+    {"pack", {0, 1, BUILD_END}},
     {"copy", {0, 1, BUILD_END}},
     {0},
 };
@@ -38,8 +57,8 @@ static const char *const quantities[][2] = {
     {"panel_bytes", "nv * vec * size_d * 4"},
     {"block_bytes", "keys * (size_d + size_dv) * 4"},
     {"rows_bytes", "item_rows * (size_d + sums + 2) * 4"},
-    {"local_bytes", "rows_bytes + (keys * size_d + mr * keys + copy * keys * sums) * 4"},
-    {"packs_per_row", "1 / item_rows"},
+    {"local_bytes", "rows_bytes + (pack * keys * size_d + mr * keys + copy * keys * sums) * 4"},
+    {"packs_per_row", "pack / item_rows"},
     {"items", "size_heads * ceil_div(size_rows, item_rows)"},
     {"body", "accumulators * ku"},
     {NULL, NULL},
@@ -54,8 +73,9 @@ static const char *const constraints[] = {
     "mr <= size_rows",
     "tiles == 1 or mr * (tiles - 1) < size_rows",
     "panels == 1 or (panels - 1) * nv * vec < size_k",
-    "nv == 1 or (nv - 1) * vec < max(size_k, size_dv)",
+    "nv == 1 or (nv - 1) * vec < max(size_k, size_dv) or (nv == 4 and mr == 1)",
     "copy == 1 or sums == size_dv",
+    "pack == 1 or item_rows <= 32",
     "local_bytes <= max_local",
     NULL,
 };
@@ -74,29 +94,54 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
     return build_space_on(d, s, constants, knobs, quantities, constraints, why);
 }
 
-/* The work-items of so many tiles of rows: products, powers, and what each packs. */
+/* The work-items of so many tiles of rows: products, powers, and the keys that each packs. */
 static struct build_items items_of(const int64_t *v, const void *arg)
 {
     const struct attention_shape *z = arg;
-    const int64_t rows = z->group * z->q, high = v[0] * v[1] < rows ? v[0] * v[1] : rows;
+    const int64_t rows = z->group * z->q, high = v[0] * v[1], n = CEIL(rows, high);
     const double k = attention_pairs(z) / (double)z->q, d = (double)(z->d + z->dv);
 
-    return (struct build_items){.n = z->b * z->heads / z->group * CEIL(rows, high),
-                                .cycles = (double)high * k * (d / 24 + 1.5) + k * d * 0.4 + BUILD_ITEM_CYCLES};
+    return (struct build_items){.n = z->b * z->heads / z->group * n,
+                                .cycles = (double)high * k * (d / 24 + 1.5) + k * d * 0.4 + BUILD_ITEM_CYCLES,
+                                .whole = (double)rows / (double)(n * high)};
+}
+
+/* Rows of a tile that as many as there are divide evenly, up to `most`. */
+static int64_t even(int64_t rows, int64_t most)
+{
+    const int64_t n = CEIL(rows, most);
+
+    return n < 4 ? CEIL(rows, n) : most;
+}
+
+/* What needs least local memory. */
+static enum err smallest(const struct attention_shape *z, const struct space *s, struct config *out)
+{
+    *out = (struct config){{0}};
+    build_choose(s,
+                 (const struct build_define[]){{"vec", 4},
+                                               {"mr", 1},
+                                               {"nv", 4},
+                                               {"ku", 1},
+                                               {"tiles", 1},
+                                               {"panels", 1},
+                                               {"pack", 0},
+                                               {"copy", z->dv % 16 != 0},
+                                               {NULL, 0}},
+                 out);
+    return space_is_valid(s, out, NULL) ? ERR_OK : ERR_NOT_FOUND;
 }
 
 /* Registers of 16 lanes hold 12 rows x 2 or 6 x 4 sums; blocks of keys and values take a quarter of a second-level
- * cache of 1 MiB, rows another. */
+ * cache of 1 MiB, rows as much. */
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
     const struct attention_shape z = attention_shape_of(w);
     const int64_t lanes = build_vector(d) < 4 ? 4 : build_vector(d), rows = z.group * z.q;
-    const int64_t nv = rows >= 12 && z.dv % (2 * lanes) == 0 ? 2 : rows < 6 ? 4 : 2;
-    const int64_t most = lanes == 8 ? 6 : 12, mr = rows < most                      ? rows
-                                                   : rows % most && rows < 3 * most ? CEIL(rows, CEIL(rows, most))
-                                                                                    : most;
-    const int64_t keys = (128 << 10) / ((z.d + z.dv) * 4), item = (160 << 10) / ((z.d + z.dv) * 4);
+    const int64_t nv = rows <= 6 ? 4 : 2, mr = even(rows, rows <= 6 || lanes == 8 ? 6 : 12);
+    const int64_t keys = (128 << 10) / ((z.d + z.dv) * 4), items = CEIL(rows * (z.d + z.dv) * 4, 160 << 10);
+    const bool pack = rows > FEW_ROWS;
 
     *out = (struct config){{0}};
     build_choose(s,
@@ -104,18 +149,19 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
                                                {"mr", mr},
                                                {"nv", nv},
                                                {"ku", z.d < 4 ? 1 : 4},
-                                               {"tiles", CEIL(item, mr)},
+                                               {"tiles", CEIL(CEIL(rows, mr), items)},
                                                {"panels", keys / (nv * lanes) > 1 ? keys / (nv * lanes) : 1},
-                                               {"copy", w->dtype == DTYPE_F16 || z.dv % (nv * lanes) != 0},
+                                               {"pack", pack},
+                                               {"copy", (w->dtype == DTYPE_F16 && pack) || z.dv % (nv * lanes) != 0},
                                                {NULL, 0}},
                  out);
     for (size_t i = 0; i < 4 && !space_is_valid(s, out, NULL); i++) {
-        static const char *const names[][2] = {{"tiles", NULL}, {"panels", NULL}, {"ku", NULL}, {"nv", NULL}};
+        static const char *const names[][2] = {{"panels", NULL}, {"tiles", NULL}, {"ku", NULL}, {"nv", NULL}};
 
         (void)build_make_valid(s, names[i], out);
     }
     if (!space_is_valid(s, out, NULL))
-        return build_make_valid(s, (const char *const[]){"tiles", "panels", "mr", "nv", "ku", NULL}, out);
+        return smallest(&z, s, out);
     build_spread(s, d, (const char *const[]){"mr", "tiles", NULL}, items_of, &z, out);
     return ERR_OK;
 }

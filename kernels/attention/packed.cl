@@ -3,8 +3,8 @@
  * 2022). A work-item takes TILES tiles of MR rows of one head of keys (a row: a query of one of its GROUP heads, heads inside).
  * Of each block of PANELS * NR keys (NR = NV * VEC) it packs the keys, k[d][NR] a panel, and then for each tile makes the
  * products in vector registers, their powers, and adds the weighted values to the sums, which are scaled anew where a row's
- * largest logit has grown.
- * Knobs: VEC lanes; MR rows; NV vectors; KU unroll; TILES; PANELS; COPY 1: values are copied, too, as floats.
+ * largest logit has grown. For few rows (PACK 0) keys stay where they are, and VEC products are made along d.
+ * Knobs: VEC lanes; MR rows; NV vectors; KU unroll; TILES; PANELS; PACK; COPY 1: values are copied, too, as floats.
  * Launch: local (1, 1, 1); groups (BATCH * KV_HEADS * ceil(GROUP * Q / (MR*TILES)), 1, 1). */
 #include "attention/attention.clh"
 #ifndef MR
@@ -13,6 +13,7 @@
 #define KU 1
 #define TILES 1
 #define PANELS 1
+#define PACK 1
 #define COPY 1
 #endif
 #include "gemm/micro.clh"
@@ -58,6 +59,39 @@ DEVICE void pack_keys(GLOBAL const ELEM *RESTRICT from, int j0, LOCAL float *RES
     for (int c = D / VEC * VEC; c < D; c++)
         for (int i = 0; i < NR; i++)
             to[c * NR + i] = LOAD1(KEY(from, j0 + i) + c);
+}
+
+/* Products of a query with VEC keys from j on: a sum along d a lane, whose parts are added two by two. */
+DEVICE VT products_of(LOCAL const float *query, GLOBAL const ELEM *RESTRICT from, int j)
+{
+    VT parts[VEC];
+
+    UNROLL
+    for (int i = 0; i < VEC; i++)
+        parts[i] = VSET(0.0f);
+    for (int c = 0; c + VEC <= D; c += VEC) {
+        const VT some = LOCAL_VLOAD(query + c);
+
+        UNROLL
+        for (int i = 0; i < VEC; i++)
+            parts[i] = VFMA(some, VLOAD(KEY(from, j + i) + c), parts[i]);
+    }
+    UNROLL
+    for (int n = VEC / 2; n > 0; n /= 2)
+        UNROLL
+        for (int i = 0; i < n; i++)
+            parts[i] = VEVEN(parts[2 * i], parts[2 * i + 1]) + VODD(parts[2 * i], parts[2 * i + 1]);
+#if D % VEC
+    float rest[VEC];
+
+    for (int i = 0; i < VEC; i++) {
+        rest[i] = 0.0f;
+        for (int c = D / VEC * VEC; c < D; c++)
+            rest[i] = FMA1(query[c], LOAD1(KEY(from, j + i) + c), rest[i]);
+    }
+    parts[0] = parts[0] + PRIVATE_VLOAD(rest);
+#endif
+    return parts[0];
 }
 
 /* n numbers, and zeros up to `width`. */
@@ -141,8 +175,11 @@ DEVICE void store_row(LOCAL const float *sums, float total, GLOBAL ELEM *RESTRIC
 
 KERNEL WG_SIZE(1, 1, 1) attention_packed(ATTENTION_PARAMS)
 {
-    LOCAL_ARRAY float queries[ITEM_ROWS * D], columns[KEYS * D], products[MR * KEYS], sums[ITEM_ROWS * SUMS];
+    LOCAL_ARRAY float queries[ITEM_ROWS * D], products[MR * KEYS], sums[ITEM_ROWS * SUMS];
     LOCAL_ARRAY float tops[ITEM_ROWS], totals[ITEM_ROWS];
+#if PACK
+    LOCAL_ARRAY float columns[KEYS * D];
+#endif
 #if COPY
     LOCAL_ARRAY float values[KEYS * SUMS];
 #endif
@@ -165,8 +202,10 @@ KERNEL WG_SIZE(1, 1, 1) attention_packed(ATTENTION_PARAMS)
         const int n_keys = most - j0 < KEYS ? most - j0 : KEYS;
         GLOBAL const ELEM *const from = v + V_AT(b, head, j0);
 
+#if PACK
         for (int p = 0; p * NR < n_keys; p++)
             pack_keys(keys, j0 + p * NR, columns + p * NR * D);
+#endif
 #if COPY
         EACH_ROW(j, n_keys) copy_row(from + (long)j * V_STEP, DV, SUMS, values + j * SUMS);
 #endif
@@ -179,6 +218,11 @@ KERNEL WG_SIZE(1, 1, 1) attention_packed(ATTENTION_PARAMS)
                 continue;
 #define GEMM_A(i, c) queries[(r0 + (i)) * D + (c)]
 #define GEMM_B(c, w) LOCAL_VLOAD(columns + (p * D + (c)) * NR + (w)*VEC)
+#if !PACK
+            EACH_ROW(i, MR)
+            for (int j = 0; j < n; j += VEC)
+                LOCAL_VSTORE(products_of(queries + (r0 + i) * D, keys, j0 + j), products + i * KEYS + j);
+#else
             for (int p = 0; p * NR < n; p++) {
                 VT acc[MR][NV];
 
@@ -186,6 +230,7 @@ KERNEL WG_SIZE(1, 1, 1) attention_packed(ATTENTION_PARAMS)
                 GEMM_RUN(acc, MR, D);
                 OF_TILE LOCAL_VSTORE(acc[i][w], products + i * KEYS + p * NR + w * VEC);
             }
+#endif
             EACH_ROW(i, MR)
             {
                 const int row = row0 + r0 + i < ROWS ? row0 + r0 + i : ROWS - 1;

@@ -13,6 +13,7 @@
 #define LENGTHS "attention f32 b=7 heads=2 q=5 k=67 d=32 lengths=1"
 #define DECODE "attention f32 b=2 heads=8 q=1 k=301 d=64 group=4 lengths=1"
 #define LONG "attention f32 b=1 heads=1 q=3 k=1500 d=128 scale=1"
+#define FEW "attention f32 b=1 heads=2 q=3 k=50 d=37 causal=1 past=40"
 #define INSIDE "attention f32 b=2 heads=3 q=21 k=35 d=48 layout=blhd"
 
 static const char *const shapes[] = {
@@ -26,6 +27,7 @@ static const char *const shapes[] = {
     LENGTHS,
     DECODE,
     INSIDE,
+    FEW,
     "attention f32 b=1 heads=1 q=1 k=1 d=1",                                       /* tiny */
     "attention f32 b=1 heads=1 q=130 k=200 d=64 dv=24",                            /* other values */
     "attention f32 b=3 heads=4 q=19 k=65 d=33 dv=65 group=2 mask=hqk layout=blhd", /* nothing a multiple */
@@ -72,6 +74,9 @@ static const struct mutant mutants[] = {
     {"attention/packed", LENGTHS, "length of the first", "lengths[b])", "lengths[0])"},
     {"attention/packed", SHUT, "no keys, no zeros", "total > 0.0f ? inverse(total) : 0.0f", "inverse(total)"},
     {"attention/packed", MASKED, "mask of the first query", "(MASK_Q ? (i) : 0)", "0"},
+    {"attention/packed", DECODE, "lanes exchanged", "VEVEN(parts[2 * i], parts[2 * i + 1])",
+     "VEVEN(parts[2 * i + 1], parts[2 * i])"},
+    {"attention/packed", FEW, "rest of a product missing", "rest[i] = FMA1(query[c],", "rest[i] = 0 * FMA1(query[c],"},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -146,8 +146,8 @@ static void end_pool(const struct workload *w, struct tensor *t)
     t->random = is_maximum(w) ? spiked(t, 1, block_of(t)) : (struct program_fill){.kind = FILL_TURNS, .lo = 0, .hi = 1};
 }
 
-/* Any number: what is moved includes denormal and infinite ones, and NaN. Sums of f32 are not denormal, which
- * devices may flush; some are infinite. */
+/* Any number: what is moved includes denormal and infinite ones, and NaN. What else is (adds) includes no f32 denormal
+ * numbers, which devices may flush; sums may be infinite. */
 static void widen_moved(struct tensor *t, bool adds)
 {
     const bool half = t->dtype == DTYPE_F16;
@@ -392,6 +392,12 @@ static void widen_reduce(const struct workload *w, struct tensor *t)
         widen_floats(t);
 }
 
+/* Elements are moved, but not as bits. */
+static bool is_nearest(const struct workload *w)
+{
+    return is_op(w, "resize2d") && workload_get(w, "kind") == 0;
+}
+
 static bool only_moves(const struct workload *w)
 {
     return is_op(w, "transform") || is_op(w, "concat") || is_op(w, "strided_copy") || is_op(w, "gather");
@@ -424,8 +430,8 @@ static void widen_random(const struct workload *w, enum exact_data data, enum ex
         t->random = (struct program_fill){.kind = FILL_TURNS, .lo = 3.7, .hi = 0.004};
     else if (normal && is_op(w, "pool2d"))
         widen_pool(w, t);
-    else if (normal && (only_moves(w) || is_op(w, "add")))
-        widen_moved(t, is_op(w, "add"));
+    else if (normal && (only_moves(w) || is_op(w, "add") || is_nearest(w)))
+        widen_moved(t, !only_moves(w));
     else if (has_products(w) && t->dtype == DTYPE_F16 && !is_op(w, "deformable_conv2d") && factor &&
              (data == EXACT_PLAIN || data == EXACT_WINOGRAD2))
         widen_halves(data, mode, t, list);

@@ -181,8 +181,14 @@ static void make_floats(const struct program_fill *f, int64_t first, size_t n, d
 #define SPIKE 120.0      /* whose power of e no float holds */
 #define SMALL_SPIKE 64.0 /* beside whose power of e others are tiny, and floats */
 
+/* Rows of equal numbers have one infinite element. */
+static bool has_infinity(const struct program_fill *f, int64_t row)
+{
+    return f->hi == 0 && row % 8 == 2;
+}
+
 /* A row's largest element: of the first of eight rows the last one, of the second four among the last 16, else
- * anywhere; -1 = it has none apart. */
+ * anywhere, an infinite one first; -1 = it has none apart. */
 static int64_t spike_of(const struct program_fill *f, int64_t row)
 {
     const int64_t tail = f->block < 16 ? f->block : 16;
@@ -192,6 +198,8 @@ static int64_t spike_of(const struct program_fill *f, int64_t row)
         return -1;
     if (row % 8 == 0)
         return f->block - 1;
+    if (has_infinity(f, row))
+        return 0;
     return row / 4 % 2 ? f->block - 1 - (int64_t)(r % (uint64_t)tail) : (int64_t)(r % (uint64_t)f->block);
 }
 
@@ -204,7 +212,7 @@ static void make_rows(const struct program_fill *f, int64_t first, size_t n, dou
     make_normals(&plain, first, n, out);
     for (size_t i = 0; i < n; i++) {
         const int64_t row = (first + (int64_t)i) / f->block, column = (first + (int64_t)i) % f->block;
-        const double spike = row % 4 != 2 ? SMALL_SPIKE : f->hi == 0 && row % 8 == 2 ? INFINITY : SPIKE;
+        const double spike = row % 8 == 0 || row % 8 == 5 ? SPIKE : has_infinity(f, row) ? INFINITY : SMALL_SPIKE;
 
         out[i] += unit * (offsets[row % 4] + (column == spike_of(f, row) ? spike : 0));
     }

@@ -45,6 +45,7 @@ static const struct mutant mutants[] = {
     {"reduce/naive", LOG_SUM_EXP, "largest left out", "((top) + LOG(v))", "(LOG(v))"},
 
     {"reduce/naive", LONG, "one running sum", "#define PART 32", "#define PART 1000000"},
+    {"reduce/naive", ROWS, "infinity lost", "OF_FINITE_SUM(*sum, (*sum - last) - next)", "(*sum - last) - next"},
     {"reduce/naive", ONE_ROW, "least is the lowest number", "#define START (-INFINITE)",
      "#define START -3.402823466e38f"},
     {"reduce/naive", NORM, "a root that has none of infinity", "ROOT(v) sqrt(v)", "ROOT(v) ((v) * rsqrt(v))"},

@@ -87,10 +87,10 @@ struct onnx_operator {
 };
 extern const struct onnx_operator onnx_operators[]; /* ended by name == NULL */
 
-/* The operators of concat.c, eltwise.c, fold.c, move.c, layers.c, normalize.c, reduce.c, resize.c, transposed.c and
+/* The operators of concat.c, eltwise.c, fold.c, move.c, layers.c, normalize.c, places.c, reduce.c, resize.c, transposed.c and
  * windows.c. */
 onnx_op onnx_eltwise, onnx_equal, onnx_is_inf, onnx_where, onnx_mod, onnx_prelu, onnx_gelu, onnx_normalization, onnx_log_softmax,
-    onnx_lrn, onnx_group_normalization, onnx_lp_normalization, onnx_size_of, onnx_range;
+    onnx_lrn, onnx_group_normalization, onnx_lp_normalization, onnx_size_of, onnx_range, onnx_arg, onnx_hardmax, onnx_cum_sum, onnx_trilu;
 onnx_op onnx_binary, onnx_cast, onnx_constant, onnx_constant_of_shape, onnx_shape_of, onnx_gather, onnx_concat,
     onnx_slice, onnx_expand, onnx_reshape, onnx_flatten, onnx_squeeze, onnx_unsqueeze, onnx_transpose, onnx_identity,
     onnx_dropout, onnx_split, onnx_tile, onnx_pad, onnx_depth_to_space, onnx_space_to_depth;

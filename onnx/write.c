@@ -109,6 +109,19 @@ struct weights_out {
     enum dtype dtype;
 };
 
+/* A whole number that the type does not hold is refused: it may be a place or a row. */
+static enum err put_weight(const struct weights_out *o, const struct onnx_layer *l, double v, unsigned char *piece,
+                           size_t i, struct why *why)
+{
+    double stored;
+
+    dtype_store(o->dtype, piece, i, v);
+    stored = dtype_load(o->dtype, piece, i);
+    if (l->node.op != GRAPH_CONSTANT || l->w->is_float || (stored >= v && stored <= v))
+        return ERR_OK;
+    return why_set(why, ERR_UNSUPPORTED, "%s: the whole number %.17g is no %s", l->node.name, v, dtype_name(o->dtype));
+}
+
 /* The weights of a layer, under the name of the tensor that they are of the layer `to`. */
 static enum err put_weights(struct weights_out *o, const struct onnx_layer *l, const struct onnx_layer *to,
                             const char *tensor, struct why *why)
@@ -124,9 +137,10 @@ static enum err put_weights(struct weights_out *o, const struct onnx_layer *l, c
     for (int64_t i = 0; i < n && !e;) {
         size_t k = 0;
 
-        for (; i < n && (k + 1) * size <= sizeof piece; i++, k++)
-            dtype_store(o->dtype, piece, k, is_bias ? l->bias[i] : onnx_weight_at(l, i));
-        e = file_out_put(&o->bytes, piece, k * size, why);
+        for (; i < n && (k + 1) * size <= sizeof piece && !e; i++, k++)
+            e = put_weight(o, l, is_bias ? l->bias[i] : onnx_weight_at(l, i), piece, k, why);
+        if (!e)
+            e = file_out_put(&o->bytes, piece, k * size, why);
     }
     return e;
 }

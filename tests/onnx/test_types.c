@@ -77,6 +77,7 @@ static void quotients_and_means_of_whole_numbers_are_refused(void **state)
         {"input i:7 2 3\nnode ReduceMean i -> y\noutput y\n", "ReduceMean"},
         {"node Cast x -> i to=7\nnode Identity i -> k\nnode Div k k -> y\noutput y\n", "Div"},
         {"input i:7 2 3\nnode Less x x -> t\nnode Where t i i -> k\nnode Div k k -> y\noutput y\n", "Div"},
+        {"node ArgMax x -> i\nnode Div i i -> y\noutput y\n", "Div"},
         {"input i:7 2 3\nnode CastLike x i -> y\noutput y\n", "CastLike"},
     };
 

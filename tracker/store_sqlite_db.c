@@ -18,7 +18,8 @@
 #define SETTLE_MS 250                    /* from a transaction's first write to its end */
 #define JOURNAL_BYTES ((int64_t)4 << 20) /* of a file of the journal; then it is the other's turn */
 #define KEEP_PAGES 1000                  /* of SQLite's log: the keeper brings them into the database */
-#define LOG_PAGES 16384                  /* so long it may grow before it is waited for */
+#define LOG_PAGES 16384                  /* so long it may grow before the rest is waited for */
+#define MAX_LOG_PAGES (16 * LOG_PAGES)   /* before all of it is */
 
 static const char *const sql_text[] = {
 #define X(name, text) text,
@@ -277,29 +278,39 @@ enum err db_open(const char *where, const struct clock *clock, struct store **ou
 
 /* ---- commits ---- */
 
-/* What this costs is the keeper's, but where it stays behind. */
+/* The keeper brings the log into the database, but a log that is written all the time never begins anew: from time to
+ * time what the keeper has not yet, which is little, is waited for. */
+static void shorten_log(struct store *s, int64_t n_kept, int n_left)
+{
+    if (s->n_pages >= LOG_PAGES && n_left == 0 && (n_kept >= s->n_settled - 1 || s->n_pages >= MAX_LOG_PAGES))
+        sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+}
+
 static enum err settle(struct store *s, struct why *why)
 {
     enum err e = ERR_OK;
+    int64_t n_kept;
+    int n_left;
 
     if (end_transaction(s) != ERR_OK)
         return why_set(why, ERR_IO, "store %s: %s", sqlite3_db_filename(s->db, "main"), sqlite3_errmsg(s->db));
     s->n_settled++;
+    n_kept = sqlite_keeper_has(s->keeper, &n_left);
+    shorten_log(s, n_kept, n_left);
     if (s->n_pages >= KEEP_PAGES || journal_bytes(s->journal) >= JOURNAL_BYTES)
         e = sqlite_keeper_want(s->keeper, s->n_settled, why);
-    if (s->n_pages >= LOG_PAGES)
-        sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
-    if (!e && journal_bytes(s->journal) >= JOURNAL_BYTES && sqlite_keeper_has(s->keeper) >= s->n_at_turn) {
+    if (!e && journal_bytes(s->journal) >= JOURNAL_BYTES && n_kept >= s->n_at_turn) {
         journal_turn(s->journal);
         s->n_at_turn = s->n_settled;
     }
+    s->n_settled_bytes = journal_bytes(s->journal);
     return e;
 }
 
 static bool is_due(const struct store *s)
 {
     return clock_read_ns(s->clock) - s->since_ns >= (int64_t)SETTLE_MS * 1000000 ||
-           journal_bytes(s->journal) >= JOURNAL_BYTES;
+           journal_bytes(s->journal) - s->n_settled_bytes >= JOURNAL_BYTES;
 }
 
 enum err db_commit(struct store *s, struct why *why)

@@ -40,6 +40,7 @@ struct store {
     struct journal *journal;
     struct sqlite_keeper *keeper;
     int64_t n_settled, n_at_turn; /* transactions that ended; at the journal's last turn */
+    int64_t n_settled_bytes;      /* of the journal's file when the last one ended */
     int n_pages;                  /* of SQLite's log */
 };
 

@@ -16,8 +16,9 @@ struct sqlite_keeper {
     pthread_mutex_t lock; /* all below */
     pthread_cond_t work;
     bool started, stopping;
-    int failed; /* errno */
+    int failed; /* errno; the thread has ended then */
     int64_t wanted, has;
+    int n_left; /* pages of the log that were not to be had at the last pass: somebody reads what was before them */
 };
 
 /* What is wanted and not there; 0 at the end. */
@@ -40,13 +41,17 @@ static void *keep(void *arg)
 
     while ((n = next(k)) != 0) {
         const int failed = fdatasync(k->log_fd) == 0 ? 0 : errno;
+        int n_log = 0, n_taken = 0;
 
         if (!failed) /* what cannot go into the database yet stays in the log */
-            sqlite3_wal_checkpoint_v2(k->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+            sqlite3_wal_checkpoint_v2(k->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &n_log, &n_taken);
         pthread_mutex_lock(&k->lock);
-        k->has = n;
-        k->failed = k->failed ? k->failed : failed;
+        k->failed = failed;
+        k->has = failed ? k->has : n;
+        k->n_left = n_log - n_taken;
         pthread_mutex_unlock(&k->lock);
+        if (failed)
+            break;
     }
     return NULL;
 }
@@ -103,12 +108,13 @@ enum err sqlite_keeper_want(struct sqlite_keeper *k, int64_t n, struct why *why)
     return failed ? why_set(why, ERR_IO, "the store's log cannot be written: %s", strerror(failed)) : ERR_OK;
 }
 
-int64_t sqlite_keeper_has(struct sqlite_keeper *k)
+int64_t sqlite_keeper_has(struct sqlite_keeper *k, int *n_left)
 {
     int64_t n;
 
     pthread_mutex_lock(&k->lock);
     n = k->has;
+    *n_left = k->n_left;
     pthread_mutex_unlock(&k->lock);
     return n;
 }

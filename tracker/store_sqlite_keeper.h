@@ -17,7 +17,7 @@ void sqlite_keeper_close(struct sqlite_keeper *k);
 
 /* The first n commits are wanted on the disk; returns at once. ERR_NOMEM: no thread; ERR_IO: it failed. */
 enum err sqlite_keeper_want(struct sqlite_keeper *k, int64_t n, struct why *why);
-/* So many are there. */
-int64_t sqlite_keeper_has(struct sqlite_keeper *k);
+/* So many are there; *n_left: pages of the log behind them that could not go into the database yet. */
+int64_t sqlite_keeper_has(struct sqlite_keeper *k, int *n_left);
 
 #endif

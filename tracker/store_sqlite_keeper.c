@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tracker/store_sqlite_keeper.h"
 
+#include "tracker/store_sqlite_file.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <sqlite3.h>
@@ -68,6 +70,9 @@ enum err sqlite_keeper_open(const char *path, int log_fd, struct sqlite_keeper *
     k->log_fd = log_fd;
     if (sqlite3_open_v2(path, &k->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
         e = why_set(why, ERR_IO, "store %s: %s", path, k->db ? sqlite3_errmsg(k->db) : "out of memory");
+    sqlite3_busy_timeout(k->db, 2000);
+    if (!e) /* a connection that never read knows of no log, and brings nothing anywhere */
+        e = sqlite_run(k->db, "SELECT count(*) FROM sqlite_master", why);
     if (e) {
         sqlite_keeper_close(k);
         return e;

@@ -49,6 +49,6 @@ void attention_launch(struct build *b, const char *kernel, const int64_t grid[3]
                       const int *more);
 
 extern const struct operator_desc operator_attention;
-extern const struct template attention_packed, attention_naive;
+extern const struct template attention_packed, attention_tiled, attention_naive;
 
 #endif

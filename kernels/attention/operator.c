@@ -239,7 +239,7 @@ void attention_launch(struct build *b, const char *kernel, const int64_t grid[3]
     build_launch(b, PHASE_RUN, kernel, grid, block, buffers);
 }
 
-static const struct template *const templates[] = {&attention_packed, &attention_naive, NULL};
+static const struct template *const templates[] = {&attention_packed, &attention_tiled, &attention_naive, NULL};
 
 const struct operator_desc operator_attention = {
     .name = "attention",

@@ -454,10 +454,8 @@ enum onnx_role onnx_with_constant(struct onnx_import *m, const Onnx__NodeProto *
 
     if (n == 1 && (!fits || (op == 'D' && constant_first) || !folds_scale(m, x, from)))
         return onnx_eltwise(m, node);
-    if (!fits || n < 1)
-        return onnx_refuse(m, "with a constant that does not fit, or larger than the activation");
-    if (graph_stretch(&x->shape, from, to) > (n > ONNX_MAX_REPEATED ? n : ONNX_MAX_REPEATED))
-        return onnx_refuse(m, "with a constant that is repeated over %d times", ONNX_MAX_REPEATED);
+    if (!fits || n < 1 || graph_stretch(&x->shape, from, to) > (n > ONNX_MAX_REPEATED ? n : ONNX_MAX_REPEATED))
+        return m->opset < 7 ? onnx_refuse(m, "with a constant that does not fit") : onnx_eltwise(m, node);
     if (op != 'D' || !constant_first)
         return combine_along(m, node, x, constant, op, constant_first, from, to);
     if (onnx_eltwise_values(m, node, "reciprocal(a)", &x, 1, 0) == ONNX_UNSUPPORTED)
@@ -686,6 +684,19 @@ const struct onnx_operator onnx_operators[] = {
     {"Or", onnx_eltwise, "", ONNX_TAKES_DENSE},
     {"Where", onnx_where, "", ONNX_TAKES_DENSE},
     {"Xor", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Acos", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Acosh", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Asin", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Asinh", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Atan", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Atanh", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Cos", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Cosh", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Sin", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Sinh", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Tan", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"IsInf", onnx_is_inf, " detect_negative detect_positive ", ONNX_TAKES_DENSE},
+    {"IsNaN", onnx_eltwise, "", ONNX_TAKES_DENSE},
     {"Ceil", onnx_eltwise, "", ONNX_TAKES_DENSE},
     {"Celu", onnx_eltwise, " alpha ", ONNX_TAKES_DENSE},
     {"Elu", onnx_eltwise, " alpha ", ONNX_TAKES_DENSE},

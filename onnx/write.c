@@ -109,15 +109,17 @@ struct weights_out {
     enum dtype dtype;
 };
 
-static enum err put_weights(struct weights_out *o, const struct onnx_layer *l, bool is_bias, struct why *why)
+/* The weights of a layer, under the name of the tensor that they are of the layer `to`. */
+static enum err put_weights(struct weights_out *o, const struct onnx_layer *l, const struct onnx_layer *to,
+                            const char *tensor, struct why *why)
 {
+    const bool is_bias = strcmp(tensor, "bias") == 0;
     const int64_t n = is_bias ? l->n_bias : l->n_w;
     const size_t size = dtype_bytes(o->dtype);
     unsigned char piece[4096];
     enum err e = ERR_OK;
 
-    buf_printf(&o->list, "%s %s %lld %lld\n", l->node.name, is_bias ? "bias" : "w", (long long)o->at,
-               (long long)n * (long long)size);
+    buf_printf(&o->list, "%s %s %lld %lld\n", to->node.name, tensor, (long long)o->at, (long long)n * (long long)size);
     o->at += n * (int64_t)size;
     for (int64_t i = 0; i < n && !e;) {
         size_t k = 0;
@@ -136,11 +138,16 @@ static enum err put_all(const struct onnx_import *m, struct weights_out *o, stru
     for (size_t i = 0; i < m->n_layers && !e; i++) {
         const struct onnx_layer *l = &m->layers[i];
 
+        for (int k = 0; k < l->node.n_in && l->live && !e; k++)
+            if (m->layers[l->node.in[k]].node.op == GRAPH_CONSTANT)
+                e = put_weights(o, &m->layers[l->node.in[k]], l,
+                                l->node.op == GRAPH_GATHER ? "x" : (const char[]){(char)('a' + k), '\0'}, why);
         if (!l->live || !l->bias)
             continue;
-        e = put_weights(o, l, false, why);
         if (!e)
-            e = put_weights(o, l, true, why);
+            e = put_weights(o, l, l, "w", why);
+        if (!e)
+            e = put_weights(o, l, l, "bias", why);
     }
     return e;
 }

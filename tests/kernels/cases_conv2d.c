@@ -26,6 +26,9 @@ static const char *const shapes[] = {
                                                                                                     out */
     "conv2d f32 n=1 c=16 h=7 w=9 k=24 r=1 s=1 layout=nchw8c epilogue=bias_add_relu",
     "conv2d f32 n=1 c=5 h=8 w=9 k=7 r=3 s=3 pad=1 epilogue=bias_add_relu",
+    "conv2d f32 n=1 c=16 h=7 w=9 k=24 r=1 s=1 layout=nchw8c epilogue=bias_add_hard_swish",
+    "conv2d f32 n=1 c=5 h=8 w=9 k=7 r=3 s=3 pad=1 epilogue=bias_swish",
+    "conv2d f16 n=1 c=8 h=8 w=9 k=16 r=1 s=1 layout=nchw8c epilogue=bias_sigmoid",
     "conv2d f32 n=1 c=12 h=8 w=9 k=18 r=3 s=3 pad=1 groups=3",
     "conv2d i8 n=1 c=16 h=7 w=7 k=32 r=3 s=3 pad=1 groups=4",
     "conv2d f32 n=1 c=32 h=9 w=17 k=64 r=3 s=3 pad=1 groups=2 layout=nchw8c epilogue=bias",

@@ -22,6 +22,7 @@ struct exec_cl_slot {
 struct exec_cl {
     cl_context context;
     cl_device_id device;
+    struct exec_cl_team *team; /* NULL but for a context of several devices `basic` */
     char *fingerprint;
     struct exec_cl_module *modules;
     int n_modules;

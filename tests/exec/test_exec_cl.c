@@ -100,10 +100,14 @@ static int set_up(void **state)
 {
     struct fixture *f = calloc(1, sizeof *f);
     cl_platform_id platform;
+    cl_device_id team[8];
+    cl_uint n_team = 0;
     cl_int code = CL_SUCCESS;
     assert_int_equal(clGetPlatformIDs(1, &platform, NULL), CL_SUCCESS);
     assert_int_equal(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &f->device, NULL), CL_SUCCESS);
-    f->context = clCreateContext(NULL, 1, &f->device, NULL, NULL, &code);
+    exec_cl_team_devices(f->device, 8, team, &n_team);
+    f->context = n_team > 1 ? clCreateContext(NULL, n_team, team, NULL, NULL, &code)
+                            : clCreateContext(NULL, 1, &f->device, NULL, NULL, &code);
     assert_int_equal(code, CL_SUCCESS);
     for (int i = 0; i < 2; i++) {
         f->queues[i] = clCreateCommandQueue(f->context, f->device, 0, &code);
@@ -681,7 +685,7 @@ static void a_device_is_the_same_when_all_of_it_is(void **state)
     struct fixture *f = *state;
     char texts[6][8192] = {""}, extensions[8192];
     cl_platform_id platform;
-    cl_uint units = 0;
+    cl_uint units = 0, n_devices = 0;
     const char *threads = getenv("POCL_MAX_PTHREAD_COUNT");
     assert_int_equal(clGetDeviceInfo(f->device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL), CL_SUCCESS);
     clGetPlatformInfo(platform, CL_PLATFORM_NAME, 95, texts[0], NULL);
@@ -697,7 +701,14 @@ static void a_device_is_the_same_when_all_of_it_is(void **state)
     }
     const int is_pocl = strstr(texts[0], "Portable Computing Language") != NULL;
     const int is_basic = is_pocl && strncmp(texts[3], "basic-", 6) == 0; /* goes by the name of one thread's device */
-    const long long n = !is_pocl ? 0 : is_basic ? 1 : threads && atoi(threads) > 0 ? atoi(threads) : (long long)units;
+    if (is_basic) {                                                      /* one for each thread */
+        assert_int_equal(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &n_devices), CL_SUCCESS);
+        units = n_devices > 1 ? n_devices : units;
+    }
+    const long long n = !is_pocl                       ? 0
+                        : is_basic                     ? (long long)n_devices
+                        : threads && atoi(threads) > 0 ? atoi(threads)
+                                                       : (long long)units;
     if (is_basic) {
         memmove(texts[3] + 8, texts[3] + 6, strlen(texts[3] + 6) + 1);
         memcpy(texts[3], "pthread-", 8);

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define MAX_TABLE_BYTES ((size_t)16 << 20) /* a line for each of the 16,384 agents that a tracker takes */
+
 static const struct cli_option options[] = {
     OPT_TRACKER_DEFAULT,
     OPT_KEY_FILE,
@@ -15,20 +17,39 @@ static const struct cli_option options[] = {
     CLI_END,
 };
 
+static enum err print_json(const cJSON *result)
+{
+    char *line = cJSON_PrintUnformatted(result);
+
+    if (!line)
+        return ERR_NOMEM;
+    puts(line);
+    cJSON_free(line);
+    return ERR_OK;
+}
+
+static enum err print_table(cJSON *result, bool watch)
+{
+    struct buf text;
+    enum err e;
+
+    json_plain(result);
+    buf_init(&text, MAX_TABLE_BYTES);
+    e = devices_print(result, clock_wall_ms(), &text);
+    if (!e)
+        printf("%s%s", watch ? "\033[H\033[2J" : "", buf_text(&text));
+    buf_fini(&text);
+    return e;
+}
+
 static enum err show(struct client *client, const struct cli *c, struct why *why)
 {
     cJSON *result = NULL;
-    struct buf text;
     enum err e = client_all_devices(client, NULL, &result, why);
 
-    buf_init(&text, (size_t)4 << 20);
     if (!e)
-        e = cli_flag(c, "json") ? json_print(result, &text) : devices_print(result, clock_wall_ms(), &text);
-    if (!e)
-        printf("%s%s%s", cli_flag(c, "watch") && !cli_flag(c, "json") ? "\033[H\033[2J" : "", buf_text(&text),
-               cli_flag(c, "json") ? "\n" : "");
+        e = cli_flag(c, "json") ? print_json(result) : print_table(result, cli_flag(c, "watch"));
     fflush(stdout);
-    buf_fini(&text);
     cJSON_Delete(result);
     return e;
 }

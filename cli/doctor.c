@@ -231,7 +231,9 @@ static void check_devices(struct client *c, const char *key, const char *fingerp
 
     snprintf(words, sizeof words, "%d registered", n);
     tell(n > 0, "devices of the farm", e ? why.text : words);
-    buf_init(&text, 1 << 20);
+    buf_init(&text, (size_t)16 << 20);
+    if (n > 0)
+        json_plain(tree);
     if (n > 0 && devices_print(tree, clock_wall_ms(), &text) == ERR_OK)
         fputs(buf_text(&text), stdout);
     if (!e && key && name_is_sane(key) && *fingerprint)

@@ -50,6 +50,9 @@ static enum err print_page(struct client *client, struct job_list_args *args, bo
     cJSON *tree = NULL;
     enum err e = client_job_list(client, args, &result, &tree, why);
 
+    if (!e && !json)
+        json_plain(tree); /* result lends from it */
+
     if (!e && !json && !args->before)
         printf("%-6s %-10s %-14s %-10s %6s %6s %6s %8s  %s\n", "job", "state", "key", "user", "done", "open", "lost",
                "age", "title");

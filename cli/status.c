@@ -86,6 +86,7 @@ static enum err print_job(struct client *client, const char *job, cJSON *entry, 
         e = client_records(client, job, 0, &after, take, best, &n, why);
     if (!e) {
         cJSON_DeleteItemFromObjectCaseSensitive(entry, "best");
+        json_plain(entry);
         print_members(entry, 0);
         print_workloads(cJSON_IsString(body) ? body->valuestring : "", best);
     }
@@ -105,6 +106,8 @@ static enum err show(struct client *client, const struct cli *c, struct why *why
     if (e)
         return e;
     line = cli_flag(c, "json") ? cJSON_PrintUnformatted(result) : NULL;
+    if (!line && !args.job)
+        json_plain(result);
     if (line)
         puts(line);
     else if (args.job)

@@ -25,6 +25,9 @@ enum err json_parse_file(const char *text, size_t n, cJSON **out, struct why *wh
  * so equal content gives equal bytes. */
 enum err json_print(const cJSON *tree, struct buf *out);
 
+/* Control characters in all names and texts of a tree become blanks: a terminal obeys those of whoever wrote them. */
+void json_plain(cJSON *tree);
+
 /* Members of an object: ERR_INPUT naming the member when it is missing or of another type.
  * The `_or` forms take a default when the member is missing (a wrong type is still ERR_INPUT).
  * Strings are lent and live as long as the tree. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_sqlite.h - the text of store_sqlite.c: every statement. */
+/* store_sqlite.h - every statement of the SQLite store. */
 #ifndef TUNE_TRACKER_STORE_SQLITE_H
 #define TUNE_TRACKER_STORE_SQLITE_H
 
@@ -24,6 +24,7 @@
 #define SQL_MAP(X)                                                                                                     \
     X(BEGIN, "BEGIN IMMEDIATE")                                                                                        \
     X(COMMIT, "COMMIT")                                                                                                \
+    X(SETTLED, "UPDATE meta SET value = ? WHERE name = 'journal'")                                                     \
     X(JOB_PUT, "INSERT INTO jobs(id, title, user, key, request, priority, created_ms, done_ms, state, token, leased, " \
                "paused, body, summary) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?14,?12,coalesce(?13,''))")           \
     X(JOB_SET, "UPDATE jobs SET done_ms = ?8, state = ?9, token = ?10, leased = ?11, paused = ?14, "                   \

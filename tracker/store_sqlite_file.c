@@ -2,6 +2,8 @@
 #include "tracker/store_sqlite_file.h"
 
 #include "core/clock.h"
+#include "tracker/journal.h"
+#include "tracker/store_sqlite_replay.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SCHEMA_VERSION 4
+#define SCHEMA_VERSION 5
 #define SLICE_PAGES 256 /* of a backup at once: a megabyte */
 
 #define SCHEMA_BUILDS                                                                                                  \
@@ -43,9 +45,12 @@
     "CREATE INDEX trials_live ON trials(job, id) WHERE state < 2;"                                                     \
     "CREATE INDEX trials_lost ON trials(job, id) WHERE state = 3;"
 
+/* The database has all entries of the journal before this one; and whose journal it is. */
+#define SCHEMA_JOURNAL "INSERT OR REPLACE INTO meta VALUES('journal', 1), ('store', lower(hex(randomblob(16))));"
+
 static const char schema[] =
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
-    "INSERT INTO meta VALUES('schema', 4);"
+    "INSERT INTO meta VALUES('schema', 5);" SCHEMA_JOURNAL
     "CREATE TABLE jobs(id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, user TEXT NOT NULL, key TEXT NOT "
     "NULL, body TEXT NOT NULL,"
     " summary TEXT NOT NULL DEFAULT '', request TEXT NOT NULL, priority INTEGER NOT NULL, created_ms INTEGER NOT NULL,"
@@ -80,6 +85,7 @@ static const char *const schema_steps[SCHEMA_VERSION - 1] = {
     "UPDATE meta SET value = 3 WHERE name = 'schema';",
     "DROP INDEX IF EXISTS trials_live; DROP INDEX IF EXISTS trials_lost;" SCHEMA_TRIAL_INDEXES
     "UPDATE meta SET value = 4 WHERE name = 'schema';",
+    SCHEMA_JOURNAL "UPDATE meta SET value = 5 WHERE name = 'schema';",
 };
 
 enum err sqlite_run(sqlite3 *db, const char *text, struct why *why)
@@ -157,16 +163,30 @@ enum err sqlite_path(const char *where, const char *name, char out[PATH_MAX], st
                : why_set(why, ERR_LIMIT, "the store's path is too long");
 }
 
-/* Copies what the file holds at the beginning, in slices with pauses, so that a tracker at work has the disk in
- * between. The open read transaction keeps the slices from starting anew with each of its commits. */
+#define MAX_TRIES 20
+
+/* A read transaction of now, and what only the journal has by now: it is turned over rarely, so that a second look
+ * finds it whole. */
+static enum err see(sqlite3 *from, const char *where, struct journal_tail **tail, struct why *why)
+{
+    enum err e = ERR_STALE;
+
+    for (int i = 0; e == ERR_STALE && i < MAX_TRIES; i++) {
+        sqlite3_exec(from, "ROLLBACK", NULL, NULL, NULL);
+        e = sqlite_run(from, "BEGIN; SELECT count(*) FROM sqlite_master", why);
+        if (!e)
+            e = sqlite_tail(from, where, tail, why);
+    }
+    return e;
+}
+
+/* In slices with pauses, so that a tracker at work has the disk in between. The open read transaction keeps the slices
+ * from starting anew with each of its commits. */
 static int copy_slices(sqlite3 *from, sqlite3 *to, int to_fd)
 {
-    sqlite3_backup *b;
-    int rc = sqlite3_exec(from, "BEGIN; SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
+    sqlite3_backup *b = sqlite3_backup_init(to, "main", from, "main");
+    int rc = SQLITE_OK;
 
-    if (rc != SQLITE_OK)
-        return rc;
-    b = sqlite3_backup_init(to, "main", from, "main");
     while (b && (rc = sqlite3_backup_step(b, SLICE_PAGES)) == SQLITE_OK) {
         const int64_t start_ns = clock_now_ns();
 
@@ -177,26 +197,46 @@ static int copy_slices(sqlite3 *from, sqlite3 *to, int to_fd)
     return b && rc == SQLITE_DONE ? SQLITE_OK : b ? rc : sqlite3_errcode(to);
 }
 
-static enum err copy_to(const char *path, const char *to_path, int to_fd, struct why *why)
+/* What the journal has goes in, too; the copy has no journal yet. */
+static enum err copy_all(sqlite3 *from, sqlite3 *to, const char *where, int to_fd, struct why *why)
+{
+    struct journal_tail *tail = NULL;
+    enum err e = see(from, where, &tail, why);
+    int rc = e ? SQLITE_OK : copy_slices(from, to, to_fd);
+
+    if (rc != SQLITE_OK)
+        e = why_set(why, ERR_IO, "backup of %s: %s", where, sqlite3_errstr(rc));
+    if (!e)
+        e = sqlite_replay(to, tail, why);
+    if (!e && sqlite_number(to, "SELECT count(*) FROM meta WHERE name = 'journal'") == 1)
+        e = sqlite_run(to, SCHEMA_JOURNAL "PRAGMA journal_mode = DELETE", why);
+    journal_tail_close(tail);
+    return e;
+}
+
+static enum err copy_to(const char *where, const char *path, const char *to_path, int to_fd, struct why *why)
 {
     sqlite3 *from = NULL, *to = NULL;
     int rc = sqlite3_open_v2(path, &from, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+    enum err e = ERR_OK;
 
     if (rc == SQLITE_OK)
         rc = sqlite3_open(to_path, &to);
     if (rc == SQLITE_OK) {
         sqlite3_busy_timeout(from, 5000);
-        rc = copy_slices(from, to, to_fd);
+        e = copy_all(from, to, where, to_fd, why);
+    } else {
+        e = why_set(why, ERR_IO, "backup of %s to %s: %s", path, to_path, sqlite3_errstr(rc));
     }
     sqlite3_close(to);
     sqlite3_close(from);
-    return rc == SQLITE_OK && fsync(to_fd) == 0 ? ERR_OK
-                                                : why_set(why, ERR_IO, "backup of %s to %s: %s", path, to_path,
-                                                          rc == SQLITE_OK ? strerror(errno) : sqlite3_errstr(rc));
+    if (!e && fsync(to_fd) != 0)
+        e = why_set(why, ERR_IO, "backup of %s to %s: %s", path, to_path, strerror(errno));
+    return e;
 }
 
 /* Under a name of its own until it is whole. */
-static enum err copy_and_rename(const char *from, const char *path, struct why *why)
+static enum err copy_and_rename(const char *where, const char *from, const char *path, struct why *why)
 {
     char part[PATH_MAX];
     enum err e;
@@ -209,7 +249,7 @@ static enum err copy_and_rename(const char *from, const char *path, struct why *
         return why_set(why, ERR_EXISTS, "%s exists already: another backup is at it, or was broken off", part);
     if (fd < 0)
         return why_set(why, ERR_IO, "backup of %s to %s: %s", from, part, strerror(errno));
-    e = copy_to(from, part, fd, why);
+    e = copy_to(where, from, part, fd, why);
     close(fd);
     if (!e && rename(part, path) != 0)
         e = why_set(why, ERR_IO, "%s: %s", path, strerror(errno));
@@ -230,7 +270,7 @@ enum err sqlite_backup(const char *where, const char *path, int64_t *n_bytes, st
         e = why_set(why, ERR_EXISTS, "%s exists already", path);
     if (e)
         return e;
-    e = copy_and_rename(from, path, why);
+    e = copy_and_rename(where, from, path, why);
     if (!e)
         e = stat(path, &st) == 0 ? ERR_OK : ERR_IO;
     if (!e)

@@ -219,7 +219,7 @@ static void print_devices(const cJSON *list, int64_t now_ms, struct buf *out)
         json_text_or(d.device, "name", "", &name, NULL);
         buf_printf(out, "%-*s %-*s", wide_key, d.key, wide_agent, d.agent);
         print_figures(&d, now_ms, out);
-        buf_printf(out, "%-10s %s%s%s\n", cJSON_IsString(d.current) ? d.current->valuestring : "", name,
+        buf_printf(out, "%-10.60s %.60s%s%s\n", cJSON_IsString(d.current) ? d.current->valuestring : "", name,
                    d.reserved ? ", reserved for " : "", d.reserved ? d.reserved : "");
     }
 }

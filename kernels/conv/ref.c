@@ -245,7 +245,7 @@ static double element(const struct by_channels *b, unsigned bits, const struct c
     const struct place a = place_of(b->s, index);
     const double sum = sum_of(b, a, scale), tile = b->tile ? tile_magnitude(b, a) : 0;
 
-    *scale = tile > *scale ? tile : *scale;
+    *scale = (tile > *scale ? tile : *scale) + epilogue_scale(bits);
     if (d->bias)
         *scale += magnitude(d->bias[a.k]);
     if (d->residual)
@@ -464,6 +464,8 @@ enum err conv_reference(const struct workload *w, enum exact_data data, struct e
         conv_fold_channels(w, &s, e);
     e->all = expected_in_full(e) && !dtype_is_bytes(w->dtype);
     winograd_fills(data, expected_tensor(e, "x"), expected_tensor(e, "w"));
+    if (data != EXACT_PLAIN && data != EXACT_NONE)
+        expected_tensor(e, "w")->exact.step *= epilogue_unit(w);
     failed = conv_data_make(e, &s, true, &exact);
     if (!failed)
         failed = conv_data_make(e, &s, false, &random);

@@ -212,6 +212,24 @@ static void a_device_key_must_exist_and_be_named_when_there_are_several(void **s
     cJSON_Delete(two);
 }
 
+/* A description may have 64 kB, and its name most of them. */
+static void a_device_has_one_line_of_the_table_however_long_its_name(void **state)
+{
+    char text[5000];
+    cJSON *list;
+    struct buf out;
+
+    (void)state;
+    snprintf(text, sizeof text,
+             "{\"devices\":[{\"key\":\"k\",\"agent\":\"a\",\"state\":\"idle\",\"device\":{\"name\":\"%04000d\"}}]}", 7);
+    list = parse(text);
+    buf_init(&out, 65536);
+    assert_int_equal(devices_print(list, 0, &out), ERR_OK);
+    assert_true(out.len > 100 && out.len < 400);
+    buf_fini(&out);
+    cJSON_Delete(list);
+}
+
 /* Where a word of the header begins, each line under it has a blank before its value. */
 static void columns_of_devices_stand_under_each_other(void **state)
 {
@@ -536,6 +554,7 @@ int main(void)
         cmocka_unit_test(the_error_is_that_of_the_value),
         cmocka_unit_test(a_device_key_must_exist_and_be_named_when_there_are_several),
         cmocka_unit_test(columns_of_devices_stand_under_each_other),
+        cmocka_unit_test(a_device_has_one_line_of_the_table_however_long_its_name),
         cmocka_unit_test(equal_devices_of_a_key_are_counted),
         cmocka_unit_test(trials_that_keep_agents_busy_are_added_up),
         cmocka_unit_test(a_line_of_a_device_has_its_figures),

@@ -288,6 +288,24 @@ static void of_files_words_tell_line_and_column(void **state)
     cJSON_Delete(tree);
 }
 
+/* An escape in a job's title would be obeyed by the terminal of whoever lists jobs. */
+static void a_plain_tree_has_no_control_characters(void **state)
+{
+    static const char text[] =
+        "{\"a\\u001b]0;x\\u0007\":[\"b\\r\\n\\u007f\",{\"c\":\"\\u009b2J \\u00a0\\u00e9\"}],\"n\":1}";
+    struct buf out;
+    cJSON *tree;
+
+    (void)state;
+    assert_int_equal(json_parse(text, sizeof text - 1, &tree, NULL), ERR_OK);
+    json_plain(tree);
+    buf_init(&out, 1000);
+    assert_int_equal(json_print(tree, &out), ERR_OK);
+    assert_string_equal(buf_text(&out), "{\"a ]0;x \":[\"b   \",{\"c\":\"  2J \xc2\xa0\xc3\xa9\"}],\"n\":1}");
+    buf_fini(&out);
+    cJSON_Delete(tree);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -301,6 +319,7 @@ int main(void)
         cmocka_unit_test(depth_is_that_of_brackets_outside_of_strings),
         cmocka_unit_test(words_tell_where_text_goes_wrong),
         cmocka_unit_test(of_files_words_tell_line_and_column),
+        cmocka_unit_test(a_plain_tree_has_no_control_characters),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

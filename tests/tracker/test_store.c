@@ -593,7 +593,9 @@ static void an_older_store_is_brought_up(void **state)
     p.ops->close(p.s);
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db, second_schema, NULL, NULL, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, "DROP TABLE builds; UPDATE meta SET value = 1", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(
+        sqlite3_exec(db, "DROP TABLE builds; UPDATE meta SET value = 1 WHERE name = 'schema'", NULL, NULL, NULL),
+        SQLITE_OK);
     sqlite3_close(db);
     open_store(&p);
     reopen(&p);

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/* A journal gives back what it was told, up to where it was torn. */
+#include "core/buf.h"
+#include "core/file.h"
+#include "tracker/journal.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#define ID "0123456789abcdef0123456789abcdef"
+
+static const char *const texts[] = {"first ?", "second ?"};
+static char dir[256];
+
+static int set_up(void **state)
+{
+    (void)state;
+    return dir_temporary("tune-journal", dir, sizeof dir, NULL) != ERR_OK;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    dir_remove(dir);
+    return 0;
+}
+
+static struct journal *opened(int64_t serial)
+{
+    struct journal *j = NULL;
+
+    assert_int_equal(journal_open(dir, ID, texts, 2, serial, &j, NULL), ERR_OK);
+    return j;
+}
+
+/* An entry of one statement with one number. */
+static void tell(struct journal *j, int which, int64_t number)
+{
+    journal_statement(j, which);
+    journal_i64(j, 1, number);
+    assert_true(journal_told(j));
+    assert_int_equal(journal_write(j, NULL), ERR_OK);
+    assert_false(journal_told(j));
+}
+
+/* "first ? 1=7; " for each statement. */
+static enum err print(void *arg, int which, const char *text, const struct journal_value *v, int n)
+{
+    struct buf *out = arg;
+
+    assert_string_equal(text, texts[which]);
+    buf_printf(out, "%s", text);
+    for (int i = 0; i < n; i++) {
+        buf_printf(out, " %d=", v[i].i);
+        if (v[i].type == 'i')
+            buf_printf(out, "%lld", (long long)v[i].i64);
+        else if (v[i].type == 'r')
+            buf_printf(out, "%a", v[i].real);
+        else
+            buf_printf(out, "%c%zu'%.*s'", v[i].type, v[i].n_bytes, (int)v[i].n_bytes, (const char *)v[i].bytes);
+    }
+    return buf_puts(out, "; ");
+}
+
+/* All that is there from a serial on; lends it until the next. *serial moves. */
+static const char *rest(int64_t *serial)
+{
+    static char text[65536];
+    struct journal_tail *t = NULL;
+    struct buf out;
+
+    buf_init(&out, sizeof text - 1);
+    assert_int_equal(journal_tail_open(dir, ID, *serial, &t, NULL), ERR_OK);
+    if (t)
+        assert_int_equal(journal_tail_read(t, serial, print, &out), ERR_OK);
+    snprintf(text, sizeof text, "%s", buf_text(&out));
+    journal_tail_close(t);
+    buf_fini(&out);
+    return text;
+}
+
+static void what_was_told_is_read_in_order(void **state)
+{
+    struct journal *j = opened(5);
+    int64_t serial = 5;
+
+    (void)state;
+    assert_string_equal(rest(&serial), "");
+    journal_statement(j, 1);
+    journal_text(j, 3, "it's");
+    journal_real(j, 1, -0x1.8p-3);
+    journal_i64(j, 2, INT64_MIN);
+    journal_blob(j, 4, "a;b", 3);
+    journal_blob(j, 5, NULL, 0);
+    journal_statement(j, 0);
+    assert_int_equal(journal_write(j, NULL), ERR_OK);
+    tell(j, 0, 7);
+    journal_statement(j, 1); /* told, and never an entry */
+    journal_drop(j);
+    assert_int_equal(journal_serial(j), 7);
+    assert_string_equal(rest(&serial),
+                        "second ? 3=t4'it's' 1=-0x1.8p-3 2=-9223372036854775808 4=b3'a;b' 5=b0''; first ?; "
+                        "first ? 1=7; ");
+    assert_int_equal(serial, 7);
+    serial = 6;
+    assert_string_equal(rest(&serial), "first ? 1=7; ");
+    assert_int_equal(journal_flush(j, NULL), ERR_OK);
+    journal_close(j, false);
+}
+
+static void write_file(int i, const struct buf *b, size_t n)
+{
+    char path[300];
+
+    snprintf(path, sizeof path, "%s/journal.%d", dir, i);
+    unlink(path);
+    assert_int_equal(file_append(path, b->data, n, false, NULL), ERR_OK);
+}
+
+static void read_file(int i, struct buf *b)
+{
+    char path[300];
+
+    snprintf(path, sizeof path, "%s/journal.%d", dir, i);
+    buf_init(b, 65536);
+    assert_int_equal(file_read(path, b, NULL), ERR_OK);
+}
+
+/* Whatever the last write left of itself, and whatever bit is wrong: the entries before it, and nothing else. */
+static void a_torn_entry_ends_it(void **state)
+{
+    struct journal *j = opened(1);
+    int64_t serial, n_first;
+    struct buf b;
+
+    (void)state;
+    tell(j, 0, 1);
+    n_first = journal_bytes(j);
+    tell(j, 1, 2);
+    journal_close(j, false);
+    read_file(0, &b);
+    for (size_t n = 0; n < b.len; n++) {
+        write_file(0, &b, n);
+        serial = 1;
+        assert_string_equal(rest(&serial), (int64_t)n < n_first ? "" : "first ? 1=1; ");
+    }
+    for (size_t i = (size_t)n_first; i < b.len; i++) {
+        b.data[i] ^= 4;
+        write_file(0, &b, b.len);
+        serial = 1;
+        assert_string_equal(rest(&serial), "first ? 1=1; ");
+        b.data[i] ^= 4;
+    }
+    buf_fini(&b);
+}
+
+static void two_files_take_turns(void **state)
+{
+    struct journal *j = opened(1);
+    struct journal_tail *t = NULL;
+    int64_t serial = 2;
+    struct why why = {""};
+
+    (void)state;
+    tell(j, 0, 1);
+    tell(j, 0, 2);
+    journal_turn(j);
+    assert_int_equal(journal_bytes(j), 0);
+    assert_string_equal(rest(&serial), "first ? 1=2; ");
+    tell(j, 1, 3);
+    serial = 2;
+    assert_string_equal(rest(&serial), "first ? 1=2; second ? 1=3; ");
+    journal_turn(j); /* entries 1 and 2 go */
+    tell(j, 0, 4);
+    serial = 3;
+    assert_string_equal(rest(&serial), "second ? 1=3; first ? 1=4; ");
+    assert_int_equal(serial, 5);
+    assert_int_equal(journal_tail_open(dir, ID, 2, &t, &why), ERR_STALE);
+    assert_null(t);
+    assert_non_null(strstr(why.text, "later"));
+    journal_close(j, false);
+}
+
+/* The file that is filled anew still has its old entries behind the new ones. */
+static void what_is_left_of_the_turn_before_is_not_read(void **state)
+{
+    struct journal *j = opened(1);
+    int64_t serial;
+
+    (void)state;
+    for (int i = 1; i <= 5; i++)
+        tell(j, 0, i);
+    journal_turn(j);
+    tell(j, 0, 6);
+    journal_turn(j);
+    tell(j, 0, 7);
+    serial = 6;
+    assert_string_equal(rest(&serial), "first ? 1=6; first ? 1=7; ");
+    journal_close(j, false);
+    j = opened(8); /* nor what an earlier journal had */
+    tell(j, 1, 8);
+    serial = 8;
+    assert_string_equal(rest(&serial), "second ? 1=8; ");
+    assert_int_equal(serial, 9);
+    journal_close(j, true);
+    assert_string_equal(rest(&serial), "");
+}
+
+/* Only a database that has what the mark stands for may go on behind it. */
+static void a_mark_ends_it_for_a_database_without_it(void **state)
+{
+    struct journal *j = opened(1);
+    int64_t serial = 1;
+
+    (void)state;
+    tell(j, 0, 1);
+    journal_statement(j, 1); /* the database has it: it is not told */
+    assert_int_equal(journal_mark(j, NULL), ERR_OK);
+    tell(j, 0, 3);
+    assert_string_equal(rest(&serial), "first ? 1=1; ");
+    assert_int_equal(serial, 2);
+    assert_string_equal(rest(&serial), "");
+    serial = 3;
+    assert_string_equal(rest(&serial), "first ? 1=3; ");
+    journal_turn(j);
+    tell(j, 0, 4);
+    serial = 1;
+    assert_string_equal(rest(&serial), "first ? 1=1; ");
+    journal_close(j, false);
+}
+
+static void a_journal_of_another_database_is_none(void **state)
+{
+    struct journal *j = opened(1);
+    struct journal_tail *t = NULL;
+
+    (void)state;
+    tell(j, 0, 1);
+    assert_int_equal(journal_tail_open(dir, "another-database-of-32-characters", 1, &t, NULL), ERR_OK);
+    assert_null(t);
+    journal_close(j, false);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(what_was_told_is_read_in_order),
+        TEST(a_torn_entry_ends_it),
+        TEST(two_files_take_turns),
+        TEST(what_is_left_of_the_turn_before_is_not_read),
+        TEST(a_mark_ends_it_for_a_database_without_it),
+        TEST(a_journal_of_another_database_is_none),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* store_sqlite_db.h - the database of the SQLite store, opened, with its statements and its journal. A commit is an
+ * entry of the journal, which flush brings to the disk; the database takes the commits of a quarter of a second in with
+ * one transaction, whose pages then change once, and another thread brings these to the disk (SQLite's own log,
+ * synchronous NORMAL). A commit with something that the journal is not told goes into the database at once. */
+#ifndef TUNE_TRACKER_STORE_SQLITE_DB_H
+#define TUNE_TRACKER_STORE_SQLITE_DB_H
+
+#include "core/clock.h"
+#include "core/err.h"
+#include "tracker/journal.h"
+#include "tracker/store_sqlite.h"
+
+#include <sqlite3.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sqlite_check;
+struct sqlite_keeper;
+
+enum sql {
+#define X(name, text) SQL_##name,
+    SQL_MAP(X)
+#undef X
+        N_SQL
+};
+
+struct store {
+    sqlite3 *db;
+    sqlite3_stmt *stmt[N_SQL];
+    bool writing; /* a transaction is open, since: */
+    int64_t since_ns;
+    bool untold; /* since the last commit something was written that the journal does not have */
+    bool failed;
+    const struct clock *clock;
+    int lock_fd, log_fd;        /* log_fd: of the write-ahead log, for flush */
+    atomic_bool unflushed;      /* a commit is in that log which the journal does not have */
+    struct sqlite_check *check; /* of its pages, under way; or NULL */
+    struct journal *journal;
+    struct sqlite_keeper *keeper;
+    int64_t n_settled, n_at_turn; /* transactions that ended; at the journal's last turn */
+    int64_t n_settled_bytes;      /* of the journal's file when the last one ended */
+    int n_pages;                  /* of SQLite's log */
+};
+
+/* As those of store_ops. */
+enum err db_open(const char *where, const struct clock *clock, struct store **out, struct why *why);
+void db_close(struct store *s);
+enum err db_commit(struct store *s, struct why *why);
+enum err db_flush(struct store *s, struct why *why);
+
+/* ---- statements ---- */
+
+/* Of SQLite's code: ERR_NOMEM or ERR_IO. */
+enum err db_err_of(int rc);
+/* A statement without parameters yet; lent. */
+sqlite3_stmt *db_ready(struct store *s, enum sql which);
+/* Steps once and resets. ERR_IO, ERR_NOMEM. */
+enum err db_run(sqlite3_stmt *q);
+/* Before a write: opens the transaction where none is. */
+enum err db_begin(struct store *s);
+/* Binds a text, borrowed until the statement is reset; NULL is none. */
+void db_bind_text(sqlite3_stmt *q, int i, const char *text);
+/* A column of the row, lent until the next; "" for NULL. */
+const char *db_text_at(sqlite3_stmt *q, int i);
+
+/* The same for writes that the journal is told, with their parameters: of the statements that `told` lists. */
+enum err db_begin_told(struct store *s);
+sqlite3_stmt *db_telling(struct store *s, enum sql which);
+void db_tell_text(struct store *s, sqlite3_stmt *q, int i, const char *text);
+void db_tell_i64(struct store *s, sqlite3_stmt *q, int i, int64_t value);
+void db_tell_real(struct store *s, sqlite3_stmt *q, int i, double value);
+/* One that fails is not for the journal, whatever becomes of its transaction. */
+enum err db_run_told(struct store *s, sqlite3_stmt *q);
+
+#endif

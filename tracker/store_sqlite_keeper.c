@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+#include "tracker/store_sqlite_keeper.h"
+
+#include "tracker/store_sqlite_file.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct sqlite_keeper {
+    sqlite3 *db;
+    int log_fd;
+    pthread_t thread;
+    pthread_mutex_t lock; /* all below */
+    pthread_cond_t work;
+    bool started, stopping;
+    int failed; /* errno; the thread has ended then */
+    int64_t wanted, has;
+    int n_left; /* pages of the log that were not to be had at the last pass: somebody reads what was before them */
+};
+
+/* What is wanted and not there; 0 at the end. */
+static int64_t next(struct sqlite_keeper *k)
+{
+    int64_t n;
+
+    pthread_mutex_lock(&k->lock);
+    while (k->wanted <= k->has && !k->stopping)
+        pthread_cond_wait(&k->work, &k->lock);
+    n = k->stopping ? 0 : k->wanted;
+    pthread_mutex_unlock(&k->lock);
+    return n;
+}
+
+static void *keep(void *arg)
+{
+    struct sqlite_keeper *k = arg;
+    int64_t n;
+
+    while ((n = next(k)) != 0) {
+        const int failed = fdatasync(k->log_fd) == 0 ? 0 : errno;
+        int n_log = 0, n_taken = 0;
+
+        if (!failed) /* what cannot go into the database yet stays in the log */
+            sqlite3_wal_checkpoint_v2(k->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &n_log, &n_taken);
+        pthread_mutex_lock(&k->lock);
+        k->failed = failed;
+        k->has = failed ? k->has : n;
+        k->n_left = n_log - n_taken;
+        pthread_mutex_unlock(&k->lock);
+        if (failed)
+            break;
+    }
+    return NULL;
+}
+
+enum err sqlite_keeper_open(const char *path, int log_fd, struct sqlite_keeper **out, struct why *why)
+{
+    struct sqlite_keeper *k = calloc(1, sizeof *k);
+    enum err e = ERR_OK;
+
+    if (!k)
+        return ERR_NOMEM;
+    pthread_mutex_init(&k->lock, NULL);
+    pthread_cond_init(&k->work, NULL);
+    k->log_fd = log_fd;
+    if (sqlite3_open_v2(path, &k->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
+        e = why_set(why, ERR_IO, "store %s: %s", path, k->db ? sqlite3_errmsg(k->db) : "out of memory");
+    sqlite3_busy_timeout(k->db, 2000);
+    if (!e) /* a connection that never read knows of no log, and brings nothing anywhere */
+        e = sqlite_run(k->db, "SELECT count(*) FROM sqlite_master", why);
+    if (e) {
+        sqlite_keeper_close(k);
+        return e;
+    }
+    *out = k;
+    return ERR_OK;
+}
+
+void sqlite_keeper_close(struct sqlite_keeper *k)
+{
+    if (!k)
+        return;
+    pthread_mutex_lock(&k->lock);
+    k->stopping = true;
+    pthread_cond_signal(&k->work);
+    pthread_mutex_unlock(&k->lock);
+    if (k->started)
+        pthread_join(k->thread, NULL);
+    sqlite3_close(k->db);
+    pthread_cond_destroy(&k->work);
+    pthread_mutex_destroy(&k->lock);
+    free(k);
+}
+
+enum err sqlite_keeper_want(struct sqlite_keeper *k, int64_t n, struct why *why)
+{
+    int failed;
+
+    if (!k->started)
+        k->started = pthread_create(&k->thread, NULL, keep, k) == 0;
+    if (!k->started)
+        return ERR_NOMEM;
+    pthread_mutex_lock(&k->lock);
+    k->wanted = n;
+    failed = k->failed;
+    pthread_cond_signal(&k->work);
+    pthread_mutex_unlock(&k->lock);
+    return failed ? why_set(why, ERR_IO, "the store's log cannot be written: %s", strerror(failed)) : ERR_OK;
+}
+
+int64_t sqlite_keeper_has(struct sqlite_keeper *k, int *n_left)
+{
+    int64_t n;
+
+    pthread_mutex_lock(&k->lock);
+    n = k->has;
+    *n_left = k->n_left;
+    pthread_mutex_unlock(&k->lock);
+    return n;
+}

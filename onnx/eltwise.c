@@ -132,6 +132,16 @@ static bool is_uniform(const struct onnx_value *v)
     return n > 0;
 }
 
+/* Does a layer read it already? Then its calls would be computed twice. */
+static bool is_read(const struct onnx_import *m, int i_layer)
+{
+    for (size_t i = (size_t)i_layer + 1; i < m->n_layers; i++)
+        for (int k = 0; k < m->layers[i].node.n_in; k++)
+            if (m->layers[i].node.in[k] == i_layer)
+                return true;
+    return false;
+}
+
 /* A constant is a number where it is one, finite; else a layer. */
 static bool read_operand(struct onnx_import *m, const struct onnx_value *v, struct operand *out)
 {
@@ -147,7 +157,7 @@ static bool read_operand(struct onnx_import *m, const struct onnx_value *v, stru
         return out->i_layer >= 0;
     }
     out->i_layer = onnx_layer_as(m, v, v->shape.rank ? &v->shape : &one);
-    out->sole = v->sole && out->i_layer == v->i_layer;
+    out->sole = v->sole && out->i_layer == v->i_layer && !is_read(m, out->i_layer);
     return out->i_layer >= 0;
 }
 

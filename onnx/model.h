@@ -87,10 +87,11 @@ struct onnx_operator {
 };
 extern const struct onnx_operator onnx_operators[]; /* ended by name == NULL */
 
-/* The operators of concat.c, eltwise.c, fold.c, move.c, layers.c, normalize.c, places.c, reduce.c, resize.c, transposed.c and
- * windows.c. */
-onnx_op onnx_eltwise, onnx_equal, onnx_is_inf, onnx_where, onnx_mod, onnx_prelu, onnx_gelu, onnx_normalization, onnx_log_softmax,
-    onnx_lrn, onnx_group_normalization, onnx_lp_normalization, onnx_size_of, onnx_range, onnx_arg, onnx_hardmax, onnx_cum_sum, onnx_trilu;
+/* The operators of concat.c, eltwise.c, fold.c, move.c, layers.c, normalize.c, places.c, reduce.c, resize.c,
+ * transposed.c and windows.c. */
+onnx_op onnx_eltwise, onnx_equal, onnx_is_inf, onnx_where, onnx_mod, onnx_prelu, onnx_gelu, onnx_normalization,
+    onnx_log_softmax, onnx_lrn, onnx_group_normalization, onnx_lp_normalization, onnx_size_of, onnx_range, onnx_arg,
+    onnx_hardmax, onnx_cum_sum, onnx_trilu;
 onnx_op onnx_binary, onnx_cast, onnx_constant, onnx_constant_of_shape, onnx_shape_of, onnx_gather, onnx_concat,
     onnx_slice, onnx_expand, onnx_reshape, onnx_flatten, onnx_squeeze, onnx_unsqueeze, onnx_transpose, onnx_identity,
     onnx_dropout, onnx_split, onnx_tile, onnx_pad, onnx_depth_to_space, onnx_space_to_depth;
@@ -151,8 +152,8 @@ bool onnx_give_weights(struct onnx_import *m, struct onnx_layer *l, const struct
  * only reshapes it. -1: m->failed is set. */
 int onnx_layer_as(struct onnx_import *m, const struct onnx_value *v, const struct graph_shape *shape);
 
-/* A layer that is a constant of the model in a shape, for an operator that reads constants; -1: m->failed, or words: it is
- * too large. */
+/* A layer that is a constant of the model in a shape, for an operator that reads constants; -1: m->failed, or words: it
+ * is too large. */
 int onnx_constant_layer(struct onnx_import *m, const struct onnx_value *v, const struct graph_shape *shape);
 
 /* A constant as an activation, for operators that read none: it is copied in each run. False: m->failed, or words. */

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """make_models.py OUT - small models in the manner of exporters, with seeded weights; for each a folder OUT/NAME with
-model.onnx, an input x.bin and what onnxruntime makes of it, y.bin. Prints the names."""
+model.onnx, an input x.bin (x0.bin, x1.bin, ... of several), floats, and what onnxruntime makes of it, y.bin. Prints the names."""
 import sys
 from pathlib import Path
 
@@ -136,20 +136,70 @@ def squeezenet():
     return m.model(m.node("Flatten", [m.node("Softmax", [x], axis=1)]), (3, 21, 17), 10, 2)
 
 
+def bert(words=97, length=12, width=32, heads=4):
+    """A layer of an encoder: words and a mask as whole numbers, embeddings, attention, an exact GELU, a pooler that takes the
+    word of the largest score."""
+    m = Maker(5, 17)
+
+    def linear(x, n_in, n):
+        x = m.node("MatMul", [x, m.constant(m.normal(n_in, n) / np.float32(np.sqrt(n_in)))])
+        return m.node("Add", [m.constant(0.1 * m.normal(n)), x])
+
+    def norm(x):
+        return m.node("LayerNormalization", [x, m.constant(1 + 0.1 * m.normal(width)), m.constant(0.1 * m.normal(width))], axis=-1)
+
+    def split(x, perm):
+        x = m.node("Reshape", [x, m.constant(np.array([0, 0, heads, width // heads]))])
+        return m.node("Transpose", [x], perm=perm)
+
+    x = m.node("Gather", [m.constant(m.normal(words, width)), "input_ids"])
+    x = norm(m.node("Add", [x, m.constant(m.normal(1, length, width))]))
+    hidden = m.node("Cast", [m.node("Unsqueeze", ["attention_mask", m.constant(np.array([1, 2]))])], to=TensorProto.BOOL)
+    hidden = m.node("Not", [hidden])
+    scores = m.node("MatMul", [split(linear(x, width, width), [0, 2, 1, 3]), split(linear(x, width, width), [0, 2, 3, 1])])
+    scores = m.node("Div", [scores, m.constant(np.float32(np.sqrt(width // heads)))])
+    scores = m.node("Where", [hidden, m.constant(np.float32(np.finfo(np.float32).min)), scores])
+    y = m.node("MatMul", [m.node("Softmax", [scores], axis=-1), split(linear(x, width, width), [0, 2, 1, 3])])
+    y = m.node("Reshape", [m.node("Transpose", [y], perm=[0, 2, 1, 3]), m.constant(np.array([0, 0, width]))])
+    x = norm(m.node("Add", [linear(y, width, width), x]))
+    y = linear(x, width, 4 * width)
+    erf = m.node("Erf", [m.node("Div", [y, m.constant(np.float32(np.sqrt(2)))])])
+    y = m.node("Mul", [m.node("Mul", [y, m.node("Add", [erf, m.constant(np.float32(1))])]), m.constant(np.float32(0.5))])
+    x = norm(m.node("Add", [linear(y, 4 * width, width), x]))
+    best = m.node("ArgMax", [linear(x, width, 1)], axis=1, keepdims=0)
+    place = m.node("Reshape", [best, m.constant(np.array([1]))])
+    y = m.node("Squeeze", [m.node("Gather", [x, place], axis=1), m.constant(np.array([1]))])
+    inputs = [helper.make_tensor_value_info(n, TensorProto.INT64, ["batch", length]) for n in ("input_ids", "attention_mask")]
+    out = helper.make_tensor_value_info(y, TensorProto.FLOAT, ["batch", width])
+    graph = helper.make_graph(m.nodes, "main_graph", inputs, [out], m.constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def input_of(value, rng):
+    """Normal numbers; of whole numbers words, of a mask the last few hidden."""
+    shape = [d.dim_value or 1 for d in value.type.tensor_type.shape.dim]
+    if value.name == "attention_mask":
+        return (np.arange(shape[1]) < shape[1] - 3).astype(np.int64)[None]
+    if value.type.tensor_type.elem_type == TensorProto.INT64:
+        return rng.integers(0, 97, shape)
+    return rng.standard_normal(shape).astype(np.float32)
+
+
 def main():
     out = Path(sys.argv[1])
     external = {"resnet"}
     for name, make, arguments in (("mobilenet", mobilenet_v2, {}), ("resnet", resnet, {"opset": 21}), ("vgg", vgg, {"opset": 13}),
-                                  ("squeezenet", squeezenet, {}),
+                                  ("squeezenet", squeezenet, {}), ("bert", bert, {}),
                                   ("mobilenet9", mobilenet_v2, {"opset": 9}), ("resnet9", resnet, {"opset": 9, "batch": 3})):
         model = make(**arguments)
         onnx.checker.check_model(model)
         folder = out / name
         folder.mkdir(parents=True, exist_ok=True)
-        shape = [d.dim_value or 1 for d in model.graph.input[0].type.tensor_type.shape.dim]
-        x = np.random.default_rng(9).standard_normal(shape).astype(np.float32)
-        y, = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, {"input.1": x})
-        x.tofile(folder / "x.bin")
+        rng = np.random.default_rng(9)
+        given = {i.name: input_of(i, rng) for i in model.graph.input}
+        y, = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, given)
+        for i, x in enumerate(given.values()):
+            x.astype(np.float32).tofile(folder / (f"x{i}.bin" if len(given) > 1 else "x.bin"))
         y.tofile(folder / "y.bin")
         onnx.save(model, folder / "model.onnx", save_as_external_data=name in external, location="model.data",
                   size_threshold=64)

@@ -175,6 +175,10 @@ static void groups_and_norms_are_reductions(void **state)
         "y_11 = reshape y shape=1,2,1\ny_12 = eltwise x_10 + y_11 + y_9 f=mul(sub(a,b),c)\n"
         "y_13 = reshape y_12 shape=1,4,48,1\ny_14 = depthwise_conv2d y_13 r=1 s=1\n"
         "y_15 = reshape y_14 shape=1,4,8,6\n");
+    /* what is read twice is computed once */
+    check_nodes("node Neg x -> n\nnode LpNormalization n -> y axis=1 p=1\n",
+                "n = eltwise x f=neg(a)\nn_2 = reshape n shape=1,4,48\ny = reduce n_2 kind=l1\n"
+                "y_4 = reshape y shape=1,1,8,6\ny_5 = eltwise y_4 + n f=where(less(0,a),div(b,a),0)\n");
     check_nodes("node LpNormalization x -> y axis=1 p=1\n",
                 "x_1 = reshape x shape=1,4,48\ny = reduce x_1 kind=l1\ny_3 = reshape y shape=1,1,8,6\n"
                 "y_4 = eltwise y_3 + x f=where(less(0,a),div(b,a),0)\n");

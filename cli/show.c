@@ -3,6 +3,7 @@
 #include "cli/config.h"
 
 #include "core/buf.h"
+#include "kernels/template.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -65,12 +66,43 @@ static void print_program(const struct program *p, const struct blobs *blobs)
     printf("%.4g GFLOP a run\n*/\n", p->flops / 1e9);
 }
 
+/* A text has no use for the expected values that a program brings. */
+static enum err show_text(const struct task *t, size_t i_arm, const struct config *config, struct blobs *blobs,
+                          struct why *why)
+{
+    const struct arm *a = &t->arms[i_arm];
+    struct program p;
+    enum err e = template_kernels(a->of.template, &t->workload, &t->device, a->space, config, &p, blobs, why);
+
+    if (e)
+        return e;
+    print_program(&p, blobs);
+    program_fini(&p);
+    return ERR_OK;
+}
+
+static enum err show_json(const struct task *t, size_t i_arm, const struct config *config, struct blobs *blobs,
+                          struct why *why)
+{
+    struct program p;
+    struct buf text;
+    enum err e = task_program(t, i_arm, config, &p, blobs, why);
+
+    if (e)
+        return e;
+    buf_init(&text, PROGRAM_MAX_BYTES);
+    e = program_to_json(&p, &text);
+    if (!e)
+        puts(buf_text(&text));
+    buf_fini(&text);
+    program_fini(&p);
+    return e;
+}
+
 static enum err show(const struct cli *c, const struct device_desc *d, struct why *why)
 {
     struct config config;
-    struct program p;
     struct blobs blobs;
-    struct buf text;
     struct task t;
     size_t i_arm;
     enum err e = cmd_config(c, d, &t, &i_arm, &config, why);
@@ -78,16 +110,7 @@ static enum err show(const struct cli *c, const struct device_desc *d, struct wh
     if (e)
         return e;
     blobs_init(&blobs, (size_t)1 << 30);
-    buf_init(&text, PROGRAM_MAX_BYTES);
-    e = task_program(&t, i_arm, &config, &p, &blobs, why);
-    if (!e) {
-        if (!cli_flag(c, "program"))
-            print_program(&p, &blobs);
-        else if ((e = program_to_json(&p, &text)) == ERR_OK)
-            puts(buf_text(&text));
-        program_fini(&p);
-    }
-    buf_fini(&text);
+    e = (cli_flag(c, "program") ? show_json : show_text)(&t, i_arm, &config, &blobs, why);
     blobs_fini(&blobs);
     task_fini(&t);
     return e;

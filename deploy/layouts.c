@@ -2,6 +2,7 @@
 #include "deploy/layouts.h"
 
 #include "core/err.h"
+#include "kernels/graph_fuse.h"
 
 #include <assert.h>
 #include <math.h>
@@ -53,15 +54,38 @@ static bool table_add(struct table *t, int var)
     return true;
 }
 
-static double node_cost(const struct graph *g, enum dtype t, const struct layouts_costs *c, size_t i, int layout)
+/* The node that may be computed with node i; 0: none. */
+static size_t fuses(const struct graph *g, enum dtype t, const struct layouts_costs *c, size_t i)
+{
+    return c->fused ? graph_fuses(g, i, t) : 0;
+}
+
+static double time_of(const struct graph *g, enum dtype t, const struct layouts_costs *c, size_t i, int layout)
 {
     if (!(graph_node_layouts(g, i, t) & 1u << layout))
         return INFINITY;
     return graph_has_kernel(g, i) ? c->node(i, layout, c->arg) : 0;
 }
 
+/* What the layout of node i alone costs: nothing of two that may be one kernel. */
+static double node_cost(const struct graph *g, enum dtype t, const struct layouts_costs *c, size_t i, int layout)
+{
+    const struct graph_node *n = &g->nodes[i];
+    const bool in_pair = fuses(g, t, c, i) || (n->n_in && fuses(g, t, c, (size_t)n->in[0]) == i);
+
+    return in_pair && (graph_node_layouts(g, i, t) & 1u << layout) ? 0 : time_of(g, t, c, i, layout);
+}
+
+/* Node i and its reader in one kernel; INFINITY where their layouts differ. */
+static double fused_cost(const struct graph *g, const struct layouts_costs *c, size_t i, size_t reader,
+                         const int *layout)
+{
+    return graph_gives(g, i, layout[i]) == graph_gives(g, reader, layout[reader]) ? c->fused(i, layout[i], c->arg)
+                                                                                  : INFINITY;
+}
+
 /* The transforms of node i's tensor: one for each layout that a reader wants and the writer does not give. */
-static double tensor_cost(const struct graph *g, const struct layouts_costs *c, size_t i, const int *layout)
+static double transforms_cost(const struct graph *g, const struct layouts_costs *c, size_t i, const int *layout)
 {
     const int gives = graph_gives(g, i, layout[i]);
     bool paid[GRAPH_LAYOUTS] = {false};
@@ -79,12 +103,38 @@ static double tensor_cost(const struct graph *g, const struct layouts_costs *c, 
     return sum;
 }
 
+/* Two nodes that may be fused, apart: with the transforms between them. */
+static double apart_cost(const struct graph *g, enum dtype t, const struct layouts_costs *c, size_t i, size_t reader,
+                         const int *layout)
+{
+    return time_of(g, t, c, i, layout[i]) + time_of(g, t, c, reader, layout[reader]) + transforms_cost(g, c, i, layout);
+}
+
+/* What depends on the layouts of node i and of its readers. */
+static double tensor_cost(const struct graph *g, enum dtype t, const struct layouts_costs *c, size_t i,
+                          const int *layout)
+{
+    const size_t reader = fuses(g, t, c, i);
+
+    return reader ? fmin(fused_cost(g, c, i, reader, layout), apart_cost(g, t, c, i, reader, layout))
+                  : transforms_cost(g, c, i, layout);
+}
+
+void layouts_fused(const struct graph *g, enum dtype t, const struct layouts_costs *c, const int *layout, bool *with)
+{
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        const size_t reader = fuses(g, t, c, i);
+
+        with[i] = reader && fused_cost(g, c, i, reader, layout) <= apart_cost(g, t, c, i, reader, layout);
+    }
+}
+
 double layouts_price(const struct graph *g, enum dtype t, const struct layouts_costs *c, const int *layout)
 {
     double sum = 0;
 
     for (size_t i = 0; i < g->n_nodes; i++)
-        sum += node_cost(g, t, c, i, layout[i]) + tensor_cost(g, c, i, layout);
+        sum += node_cost(g, t, c, i, layout[i]) + tensor_cost(g, t, c, i, layout);
     return sum;
 }
 
@@ -127,7 +177,7 @@ static enum err fill_tensor(const struct graph *g, enum dtype t, const struct la
     for (size_t index = 0; index < table_size(out); index++) {
         for (int k = 0; k < out->n_vars; k++)
             layout[out->var[k]] = digit(index, k);
-        out->cost[index] = possible(g, t, out, layout) ? tensor_cost(g, c, i, layout) : INFINITY;
+        out->cost[index] = possible(g, t, out, layout) ? tensor_cost(g, t, c, i, layout) : INFINITY;
     }
     return ERR_OK;
 }

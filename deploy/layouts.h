@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* layouts.h - the layout of each tensor of a network: the cheapest choice by the times of layers and of transforms.
- * Exact, by variable elimination: a node's layout is a variable of four values, the time of a node a table over one
- * variable, the transforms of a tensor (once for each other layout that its readers want) a table over its writer and
- * its readers. */
+/* layouts.h - the layout of each tensor of a network, and which layers are computed in the kernel of the one before
+ * them: the cheapest choice by the times of layers and of transforms. Exact, by variable elimination: a node's layout
+ * is a variable of four values, the time of a node a table over one variable, the transforms of a tensor (once for each
+ * other layout that its readers want) a table over its writer and its readers. Of two nodes that can be fused
+ * (kernels/graph_fuse.h) the times stand in that table, where both have one layout as one kernel if that is faster: no
+ * variable tells whether they are. */
 #ifndef TUNE_DEPLOY_LAYOUTS_H
 #define TUNE_DEPLOY_LAYOUTS_H
 
 #include "core/err.h"
 #include "kernels/graph_lower.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define LAYOUTS_MAX_SCOPE 10 /* variables of one table */
@@ -17,6 +20,8 @@
 struct layouts_costs {
     double (*node)(size_t i, int layout, void *arg);
     double (*transform)(size_t i, int from, int to, void *arg); /* the tensor of node i */
+    double (*fused)(size_t i, int layout,
+                    void *arg); /* node i with graph_fuses(g, i) in its kernel; NULL: never fused */
     void *arg;
 };
 
@@ -24,6 +29,9 @@ struct layouts_costs {
  * a table would pass LAYOUTS_MAX_SCOPE; ERR_NOMEM. */
 enum err layouts_choose(const struct graph *g, enum dtype t, const struct layouts_costs *c, int *layout, double *cost,
                         struct why *why);
+
+/* Which nodes the choice computes with graph_fuses of them: [n_nodes]. */
+void layouts_fused(const struct graph *g, enum dtype t, const struct layouts_costs *c, const int *layout, bool *with);
 
 /* The cost of one choice: what tests hold layouts_choose against. */
 double layouts_price(const struct graph *g, enum dtype t, const struct layouts_costs *c, const int *layout);

@@ -5,6 +5,7 @@
 #include "core/err.h"
 #include "core/vec.h"
 #include "kernels/conv/shape.h"
+#include "kernels/graph_fuse.h"
 #include "deploy/make.h"
 #include "deploy/layouts.h"
 
@@ -24,6 +25,8 @@ struct priced {
 /* Times of a network's workloads; asked for once each. */
 struct prices {
     const struct graph *g;
+    struct graph fused; /* all that can be; at: [g->n_nodes], positions in it */
+    int *at;
     enum dtype dtype;
     unsigned layouts;
     const struct choices *choices;
@@ -33,6 +36,10 @@ struct prices {
     enum err failed;
     struct why *why;
 };
+
+/* What each kernel of one call takes besides: records are of one kernel started again and again. With one thread PoCL
+ * takes 5 to 7 us (docs/notes/onecall.md), a GPU's driver about as long; choices of one kernel or two need it. */
+#define START_NS 5000.0
 
 /* 1 GFLOPS and 1 GB/s: slower than what anybody would measure. */
 static double guess_ns(const struct workload *w)
@@ -78,6 +85,7 @@ static const struct priced *price(struct prices *p, struct buf *text)
     return &p->list[p->n++];
 }
 
+/* The time of a workload in one call. */
 static double note(struct prices *p, enum err e, struct buf *text)
 {
     const struct priced *x = e ? NULL : price(p, text);
@@ -86,19 +94,33 @@ static double note(struct prices *p, enum err e, struct buf *text)
         buf_fini(text);
     if (!x && !p->failed)
         p->failed = e ? e : ERR_NOMEM;
-    return x ? x->time_ns : INFINITY;
+    return x ? x->time_ns + START_NS : INFINITY;
 }
 
-static double node_ns(size_t i, int layout, void *arg)
+/* The time of node i of g, which is node `at` of `in`. */
+static double layer_ns(struct prices *p, const struct graph *in, size_t at, size_t i, int layout)
 {
-    struct prices *p = arg;
     const unsigned can = graph_node_layouts(p->g, i, p->dtype);
     struct buf text;
 
     if ((can & p->layouts) && !(p->layouts & 1u << layout))
         return INFINITY;
     buf_init(&text, WORKLOAD_MAX_TEXT);
-    return note(p, graph_node_workload(p->g, i, p->dtype, layout, &text, p->why), &text);
+    return note(p, graph_node_workload(in, at, p->dtype, layout, &text, p->why), &text);
+}
+
+static double node_ns(size_t i, int layout, void *arg)
+{
+    struct prices *p = arg;
+
+    return layer_ns(p, p->g, i, i, layout);
+}
+
+static double fused_ns(size_t i, int layout, void *arg)
+{
+    struct prices *p = arg;
+
+    return layer_ns(p, &p->fused, (size_t)p->at[i], i, layout);
 }
 
 static double transform_ns(size_t i, int from, int to, void *arg)
@@ -115,6 +137,8 @@ static void prices_fini(struct prices *p)
     for (size_t i = 0; i < p->n; i++)
         free(p->list[i].workload);
     free(p->list);
+    free(p->at);
+    graph_fini(&p->fused);
 }
 
 /* How many steps were measured, scaled, guessed; the sum of their times: joined tensors that are written in place have
@@ -140,17 +164,44 @@ static void count_kinds(struct prices *p, struct deploy_network *n)
     assert(n->n_guessed + n->n_measured + n->n_nearest == n->lowered.n_steps);
 }
 
+/* The graph with what the choice fuses, lowered in the layouts chosen. */
+static enum err lower(struct prices *p, const struct layouts_costs *costs, int *layout, struct deploy_network *n)
+{
+    const struct graph *g = p->g;
+    bool *with = calloc(g->n_nodes, sizeof *with);
+    int *at = calloc(g->n_nodes, sizeof *at);
+    enum err e = with && at ? ERR_OK : ERR_NOMEM;
+
+    if (!e) {
+        layouts_fused(g, p->dtype, costs, layout, with);
+        e = graph_fuse(g, p->dtype, with, &n->graph, at);
+    }
+    if (e)
+        why_set(p->why, e, "out of memory");
+    for (size_t i = 0, next = 0; i < g->n_nodes && !e; i++)
+        if (at[i] == (int)next) /* of two that are one that of the first */
+            layout[next++] = layout[i];
+    if (!e)
+        e = graph_lower(&n->graph, p->dtype, layout, &n->lowered, p->why);
+    free(with);
+    free(at);
+    return e;
+}
+
 static enum err choose_layouts(struct prices *p, struct deploy_network *n)
 {
-    const struct layouts_costs costs = {node_ns, transform_ns, p};
+    const struct layouts_costs costs = {node_ns, transform_ns, fused_ns, p};
     int *layout = calloc(p->g->n_nodes, sizeof *layout);
-    enum err e = layout ? layouts_choose(p->g, p->dtype, &costs, layout, &n->cost_ns, p->why)
-                        : why_set(p->why, ERR_NOMEM, "out of memory");
+    enum err e = ERR_NOMEM;
 
+    p->at = calloc(p->g->n_nodes, sizeof *p->at);
+    if (layout && p->at)
+        e = graph_fuse_all(p->g, p->dtype, &p->fused, p->at);
+    e = e ? why_set(p->why, e, "out of memory") : layouts_choose(p->g, p->dtype, &costs, layout, &n->cost_ns, p->why);
     if (p->failed) /* words are there already */
         e = p->failed;
     if (!e)
-        e = graph_lower(p->g, p->dtype, layout, &n->lowered, p->why);
+        e = lower(p, &costs, layout, n);
     free(layout);
     if (!e)
         count_kinds(p, n);
@@ -190,7 +241,7 @@ static enum err check_records(const struct best_set *best, const struct deploy_n
                        : why_set(why, ERR_NOT_FOUND,
                                  "%zu of %zu layers of the whole network have no record (tune them with `tune run "
                                  "--network %s --whole`, or let --allow-nearest choose): %s%s",
-                                 n_missing, n_layers, n->graph->name, buf_text(&list), list.failed ? " ..." : "");
+                                 n_missing, n_layers, n->graph.name, buf_text(&list), list.failed ? " ..." : "");
     buf_fini(&list);
     return e;
 }
@@ -232,7 +283,6 @@ enum err deploy_network_make(struct deploy_set *s, const struct best_set *best, 
     if (!e)
         e = choices_device(choices, &device, why);
     if (!e) {
-        n->graph = p.g;
         p.choices = choices;
         p.device = &device;
         e = choose_layouts(&p, n);
@@ -255,6 +305,7 @@ void deploy_network_free(struct deploy_network *n)
     if (!n)
         return;
     lowered_fini(&n->lowered);
+    graph_fini(&n->graph);
     free(n->i_layer);
     free(n);
 }

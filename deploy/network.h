@@ -15,7 +15,7 @@
 #include <stddef.h>
 
 struct deploy_network {
-    const struct graph *graph;
+    struct graph graph; /* with what is fused */
     struct lowered lowered;
     size_t *i_layer; /* [lowered.n_steps]: the set's layer that computes a step */
     /* What the layouts were chosen by: the sum of the steps' times, and of how many steps they were measured, scaled

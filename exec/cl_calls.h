@@ -31,6 +31,7 @@
     X(clFinish)                                                                                                        \
     X(clFlush)                                                                                                         \
     X(clGetCommandQueueInfo)                                                                                           \
+    X(clGetContextInfo)                                                                                                \
     X(clGetDeviceIDs)                                                                                                  \
     X(clGetDeviceInfo)                                                                                                 \
     X(clGetEventInfo)                                                                                                  \
@@ -87,6 +88,7 @@ enum exec_status exec_cl_load(struct exec_words *words);
 #define clFinish opencl_calls.clFinish
 #define clFlush opencl_calls.clFlush
 #define clGetCommandQueueInfo opencl_calls.clGetCommandQueueInfo
+#define clGetContextInfo opencl_calls.clGetContextInfo
 #define clGetDeviceIDs opencl_calls.clGetDeviceIDs
 #define clGetDeviceInfo opencl_calls.clGetDeviceInfo
 #define clGetEventInfo opencl_calls.clGetEventInfo

@@ -48,6 +48,9 @@ EXEC_API enum exec_status exec_cl_open(cl_context context, cl_device_id device, 
     s->context = context;
     s->device = device;
     clRetainContext(context);
+#ifdef TUNE_EXEC_TEAM_CL_H
+    s->team = exec_cl_team_open(context, device);
+#endif
     *out = s;
     return EXEC_OK;
 }
@@ -76,6 +79,9 @@ EXEC_API void exec_cl_close(struct exec_cl *s)
     for (int i = 0; i < s->n_slots; i++)
         if (s->slots[i].mem)
             clReleaseMemObject(s->slots[i].mem);
+#ifdef TUNE_EXEC_TEAM_CL_H
+    exec_cl_team_close(s->team);
+#endif
     clReleaseContext(s->context);
     free(s->modules);
     free(s->slots);
@@ -148,7 +154,12 @@ static enum exec_status exec_cl_make_anew(const struct exec_cl *s, const char *t
                                           struct exec_words *words, cl_program *out)
 {
     cl_int code = CL_SUCCESS;
+#ifdef TUNE_EXEC_TEAM_CL_H
+    cl_program program = s->team ? exec_cl_team_text(s->team, text, strlen(text), options, &code)
+                                 : exec_cl_from_text(s->context, s->device, text, strlen(text), options, &code);
+#else
     cl_program program = exec_cl_from_text(s->context, s->device, text, strlen(text), options, &code);
+#endif
     if (!program)
         return exec_cl_failed(words, "call of", "clCreateProgramWithSource", code);
     if (code != CL_SUCCESS) {

@@ -2,6 +2,7 @@
 /* exec_cl_device.c - compares a device with the one that kernels were tuned on. */
 #include "exec/exec_cl_device.h"
 #include "exec/common.h"
+#include "exec/team_cl.h" /* not in bundles */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,7 +104,8 @@ static enum exec_status exec_cl_same_texts(cl_device_id device, const struct exe
     return exec_same(tuned, "list of extensions", list, tuned->extensions, words);
 }
 
-/* PoCL runs on so many threads as its variable says, else on one for each compute unit; `basic` on the caller's. */
+/* PoCL runs on so many threads as its variable says, else on one for each compute unit; `basic` on the caller's, a team
+ * of them on one each. */
 static long long exec_cl_threads(cl_device_id device, const char *platform, long long units)
 {
     const char *text = getenv("POCL_MAX_PTHREAD_COUNT");
@@ -112,7 +114,11 @@ static long long exec_cl_threads(cl_device_id device, const char *platform, long
     if (!strstr(platform, "Portable Computing Language"))
         return 0;
     exec_cl_device_text(device, CL_DEVICE_NAME, EXEC_NAME_BYTES, name);
+#ifdef TUNE_EXEC_TEAM_CL_H
+    return exec_cl_as_pthread(device, name) ? exec_cl_team_size(device) : n > 0 ? n : units;
+#else
     return exec_cl_as_pthread(device, name) ? 1 : n > 0 ? n : units;
+#endif
 }
 
 static enum exec_status exec_cl_same_numbers(cl_device_id device, const struct exec_device *tuned,
@@ -128,6 +134,9 @@ static enum exec_status exec_cl_same_numbers(cl_device_id device, const struct e
                          "POCL_MAX_PTHREAD_COUNT=%lld before OpenCL is opened",
                          tuned->name, tuned->threads, threads, tuned->threads);
     }
+#ifdef TUNE_EXEC_TEAM_CL_H
+    units = exec_cl_team_size(device) > 1 ? (cl_uint)exec_cl_team_size(device) : units;
+#endif
     if ((long long)units != tuned->units) {
         return exec_fail(words, EXEC_OTHER_DEVICE,
                          "these kernels were tuned on %s with %lld compute units, here it has %lld", tuned->name,

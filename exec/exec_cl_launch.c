@@ -172,6 +172,7 @@ EXEC_API void exec_cl_launches_fini(struct exec_cl_launches *l)
     free(l->mems);
     free(l->latest);
     free(l->awaited);
+    free(l->of_team);
     free(l->started);
     memset(l, 0, sizeof *l);
 }
@@ -195,11 +196,17 @@ static cl_int exec_cl_start_kernel(struct exec_cl_launches *l, int i, const int6
     for (int a = 0; code == CL_SUCCESS && a < x->n_args; a++)
         if (exec_arg_bumps(&x->args[a]))
             code = exec_cl_set_arg(l, i, a, iteration); /* a kernel keeps those of its last start */
+    if (code != CL_SUCCESS)
+        return code;
+#ifdef TUNE_EXEC_TEAM_CL_H
+    if (l->team && l->of_team[i]) {
+        const struct exec_cl_team_job job = {l->kernels[i], x->grid, x->block, t->n_wait, t->wait, t->event};
+        return exec_cl_team_start(l->team, t->queue, &job, !l->is_late);
+    }
+#endif
     for (int d = 0; d < 3; d++)
         global[d] = x->grid[d] * x->block[d];
-    return code != CL_SUCCESS ? code
-                              : clEnqueueNDRangeKernel(t->queue, l->kernels[i], 3, NULL, global, x->block, t->n_wait,
-                                                       t->wait, t->event);
+    return clEnqueueNDRangeKernel(t->queue, l->kernels[i], 3, NULL, global, x->block, t->n_wait, t->wait, t->event);
 }
 
 static cl_int exec_cl_start_other(struct exec_cl_launches *l, const struct exec_launch *x, const struct exec_cl_turn *t)
@@ -266,10 +273,26 @@ static int exec_cl_start(int i, const int64_t *iteration, void *arg)
     return code;
 }
 
+#ifdef TUNE_EXEC_TEAM_CL_H
+EXEC_API enum exec_status exec_cl_join_team(struct exec_cl_launches *l, struct exec_cl_team *team)
+{
+    l->of_team = calloc((size_t)l->plan->n_launches + 1, 1);
+    if (!l->of_team)
+        return EXEC_NO_MEMORY;
+    l->team = team;
+    for (int i = 0; team && i < l->plan->n_launches; i++)
+        l->of_team[i] = (char)(l->kernels[i] && exec_cl_team_has(l->kernels[i]));
+    return EXEC_OK;
+}
+#endif
+
 EXEC_API cl_int exec_cl_launch(struct exec_cl_launches *l, enum exec_phase phase)
 {
     cl_int code;
     l->n_left = l->n_starts[phase];
+#ifdef TUNE_EXEC_TEAM_CL_H
+    l->is_late = l->team && !exec_cl_team_is_idle(l->queues[0]);
+#endif
     code = exec_walk(l->plan, phase, exec_cl_start, l);
     assert(code != CL_SUCCESS || l->n_left == 0);
     return code;

@@ -6,6 +6,7 @@
 
 #include "exec/common.h"
 #include "exec/exec_cl.h"
+#include "exec/team_cl.h" /* not in bundles */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -32,7 +33,10 @@ struct exec_cl_launches {
     int all_events;                       /* of each start, not only of the last and of those that others wait for */
     cl_int (*before)(int i_launch, void *arg); /* of each kernel's start; NULL = nothing is to be done */
     void *arg;
-    int i_launch;                  /* what was bound or started last: on failure the one to blame */
+    struct exec_cl_team *team; /* that the kernels were built for, or NULL; the keeper's to set by exec_cl_join_team */
+    char *of_team;             /* one a launch: its kernel was built for all of the team */
+    int is_late;               /* the phase waits for what is under way: its launches are not split */
+    int i_launch;              /* what was bound or started last: on failure the one to blame */
     struct exec_cl_start *started; /* since exec_cl_forget_starts, in order */
     size_t n_started, cap_started;
     cl_event *latest;                /* one a launch, lent from `started`; NULL = not started yet */
@@ -56,6 +60,10 @@ EXEC_API cl_int exec_cl_bind(struct exec_cl_launches *l, enum exec_phase phase);
 
 /* Enqueues the launches of a phase, each as often as its loops say; does not wait. After failure some are under way. */
 EXEC_API cl_int exec_cl_launch(struct exec_cl_launches *l, enum exec_phase phase);
+#ifdef TUNE_EXEC_TEAM_CL_H
+/* From here on launches are split among the team (NULL: none), which is lent. EXEC_NO_MEMORY. */
+EXEC_API enum exec_status exec_cl_join_team(struct exec_cl_launches *l, struct exec_cl_team *team);
+#endif
 EXEC_API void exec_cl_forget_starts(struct exec_cl_launches *l);
 
 #endif

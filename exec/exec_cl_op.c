@@ -50,6 +50,7 @@ static enum exec_status exec_cl_want_slot(struct exec_cl *s, int slot, const str
     if (s->slots[slot].mem)
         clReleaseMemObject(s->slots[slot].mem);
     s->slots[slot] = (struct exec_cl_slot){larger, b->n_bytes};
+    s->n_grown++;
     return EXEC_OK;
 }
 
@@ -81,18 +82,33 @@ static enum exec_status exec_cl_op_queues(struct exec_cl_op *op, struct exec_wor
     return code == CL_SUCCESS ? EXEC_OK : exec_cl_failed(words, "a queue of", op->plan->workload, code);
 }
 
+EXEC_API enum exec_status exec_cl_programs(const struct exec_cl_op *op, struct exec_words *words, cl_program **out)
+{
+    cl_program *programs = calloc((size_t)op->plan->n_modules + 1, sizeof *programs);
+    enum exec_status status = programs ? EXEC_OK : exec_fail(words, EXEC_NO_MEMORY, "out of memory");
+    for (int i = 0; status == EXEC_OK && i < op->plan->n_modules; i++)
+        status = exec_cl_module(op->s, op->plan->modules[i], words, &programs[i]);
+    if (status == EXEC_OK)
+        *out = programs;
+    else
+        free(programs);
+    return status;
+}
+
 static enum exec_status exec_cl_op_launches(struct exec_cl_op *op, struct exec_words *words)
 {
     const struct exec_plan *plan = op->plan;
-    cl_program *programs = calloc((size_t)plan->n_modules + 1, sizeof *programs);
+    cl_program *programs = NULL;
     cl_ulong local = 0;
-    enum exec_status status = programs ? EXEC_OK : exec_fail(words, EXEC_NO_MEMORY, "out of memory");
-    for (int i = 0; status == EXEC_OK && i < plan->n_modules; i++)
-        status = exec_cl_module(op->s, plan->modules[i], words, &programs[i]);
+    enum exec_status status = exec_cl_programs(op, words, &programs);
     (void)clGetDeviceInfo(op->s->device, CL_DEVICE_LOCAL_MEM_SIZE, sizeof local, &local, NULL);
     if (status == EXEC_OK)
         status = exec_cl_launches_init(plan, op->s->device, (size_t)local, programs, NULL, words, &op->launches);
     free(programs);
+#ifdef TUNE_EXEC_TEAM_CL_H
+    if (status == EXEC_OK && exec_cl_join_team(&op->launches, op->s->team) != EXEC_OK)
+        status = exec_fail(words, EXEC_NO_MEMORY, "out of memory");
+#endif
     return status == EXEC_OK ? exec_cl_op_queues(op, words) : status;
 }
 

@@ -22,11 +22,13 @@ struct exec_cl_slot {
 struct exec_cl {
     cl_context context;
     cl_device_id device;
+    struct exec_cl_team *team; /* NULL but for a context of several devices `basic` */
     char *fingerprint;
     struct exec_cl_module *modules;
     int n_modules;
     struct exec_cl_slot *slots; /* the arena: scratch of whichever pack or run is under way */
     int n_slots;
+    int n_grown;                 /* slots that were replaced by larger ones so far */
     cl_command_queue last_queue; /* that of the last pack or run, and its last command; NULL = none yet */
     cl_event last_event;
 };
@@ -58,6 +60,19 @@ EXEC_API void exec_cl_forget(struct exec_cl *s);
 /* The session's program of a module: built the first time that its text and options are asked for; lent. */
 EXEC_API enum exec_status exec_cl_module(struct exec_cl *s, const struct exec_module *m, struct exec_words *words,
                                          cl_program *out);
+
+/* The programs of a plan's modules, [n_modules], to be freed; lent each. */
+EXEC_API enum exec_status exec_cl_programs(const struct exec_cl_op *op, struct exec_words *words, cl_program **out);
+
+/* Runs over memory that stays the same: `out`, to be freed by exec_cl_launches_fini, has kernels of its own, all of
+ * whose arguments are set once. Of ops of which exec_cl_is_plain tells that nothing else is to be done before a run,
+ * until a slot of the session grows. Errors as of exec_cl_run. */
+EXEC_API int exec_cl_is_plain(const struct exec_cl_op *op);
+EXEC_API enum exec_status exec_cl_bound_init(struct exec_cl_op *op, const cl_mem *tensors,
+                                             const struct exec_cl_weights *weights, struct exec_words *words,
+                                             struct exec_cl_launches *out);
+EXEC_API enum exec_status exec_cl_bound_run(struct exec_cl_op *op, cl_command_queue queue,
+                                            struct exec_cl_launches *bound, struct exec_words *words);
 
 /* A device buffer for `b`; with its fill as content when `filled`. */
 EXEC_API enum exec_status exec_cl_make(const struct exec_cl *s, const struct exec_buffer *b, int filled,

@@ -14,7 +14,13 @@ struct exec_cl_job {
     const cl_mem *tensors; /* the caller's, of this phase */
     const struct exec_cl_weights *weights;
     struct exec_words *words;
+    struct exec_cl_launches *bound; /* NULL: those of the op, which are bound now */
 };
+
+static struct exec_cl_launches *exec_cl_launches_of(const struct exec_cl_job *j)
+{
+    return j->bound ? j->bound : &j->op->launches;
+}
 
 static cl_mem exec_cl_mem_of(const struct exec_cl_job *j, int i)
 {
@@ -80,7 +86,7 @@ static cl_int exec_cl_follow(cl_command_queue from, cl_command_queue to, cl_even
 /* The op's own queues begin behind the caller's, and what comes next on the caller's waits for them. */
 static cl_int exec_cl_launch_all(struct exec_cl_job *j, cl_event *last)
 {
-    struct exec_cl_launches *l = &j->op->launches;
+    struct exec_cl_launches *l = exec_cl_launches_of(j);
     cl_int code = CL_SUCCESS;
     for (int q = 1; code == CL_SUCCESS && q < EXEC_QUEUES; q++)
         code = l->queues[q] ? exec_cl_follow(j->queue, l->queues[q], NULL) : CL_SUCCESS;
@@ -101,23 +107,36 @@ static cl_int exec_cl_launch_all(struct exec_cl_job *j, cl_event *last)
     return code;
 }
 
-static enum exec_status exec_cl_start_all(struct exec_cl_job *j, cl_event *last)
+/* Memory of the op's own launches: filled where the plan says so, and bound. */
+static enum exec_status exec_cl_bring(struct exec_cl_job *j)
 {
     struct exec_cl_launches *l = &j->op->launches;
     const struct exec_plan *plan = j->op->plan;
-    enum exec_status status = exec_cl_wait(j);
+    enum exec_status status = EXEC_OK;
     cl_int code;
     for (int i = 0; i < plan->n_buffers; i++)
         l->mems[i] = exec_cl_mem_of(j, i);
-    l->queues[0] = j->queue;
     for (int i = 0; status == EXEC_OK && i < plan->n_buffers; i++)
         status = exec_is_filled(plan, &j->op->layout, i, j->phase) ? exec_cl_fill(j, i) : EXEC_OK;
     if (status != EXEC_OK)
         return status;
     code = exec_cl_bind(l, j->phase);
-    code = code == CL_SUCCESS ? exec_cl_launch_all(j, last) : code;
     return code == CL_SUCCESS ? EXEC_OK
                               : exec_cl_failed(j->words, "starting", plan->launches[l->i_launch].kernel, code);
+}
+
+static enum exec_status exec_cl_start_all(struct exec_cl_job *j, cl_event *last)
+{
+    struct exec_cl_launches *l = exec_cl_launches_of(j);
+    enum exec_status status = exec_cl_wait(j);
+    cl_int code;
+    l->queues[0] = j->queue;
+    status = status == EXEC_OK && !j->bound ? exec_cl_bring(j) : status;
+    if (status != EXEC_OK)
+        return status;
+    code = exec_cl_launch_all(j, last);
+    return code == CL_SUCCESS ? EXEC_OK
+                              : exec_cl_failed(j->words, "starting", j->op->plan->launches[l->i_launch].kernel, code);
 }
 
 static enum exec_status exec_cl_enqueue(struct exec_cl_job *j)
@@ -125,10 +144,11 @@ static enum exec_status exec_cl_enqueue(struct exec_cl_job *j)
     struct exec_cl *s = j->op->s;
     cl_event last = NULL;
     const enum exec_status status = exec_cl_start_all(j, &last);
+    struct exec_cl_launches *l = exec_cl_launches_of(j);
     if (status != EXEC_OK) /* what was enqueued of it must not meet what comes next */
         for (int q = 0; q < EXEC_QUEUES; q++)
-            (void)(j->op->launches.queues[q] ? clFinish(j->op->launches.queues[q]) : CL_SUCCESS);
-    exec_cl_forget_starts(&j->op->launches);
+            (void)(l->queues[q] ? clFinish(l->queues[q]) : CL_SUCCESS);
+    exec_cl_forget_starts(l);
     if (last) { /* of a part, too: what comes next waits for it */
         exec_cl_forget(s);
         clRetainCommandQueue(j->queue);
@@ -213,7 +233,7 @@ EXEC_API enum exec_status exec_cl_pack(struct exec_cl_op *op, cl_command_queue q
     w->n_mems = op->plan->n_buffers;
     status = exec_cl_weights_make(op, weights, words, w);
     if (status == EXEC_OK) {
-        struct exec_cl_job j = {op, queue, EXEC_PACK, weights, w, words};
+        struct exec_cl_job j = {op, queue, EXEC_PACK, weights, w, words, NULL};
         status = exec_cl_enqueue(&j);
     }
     if (status != EXEC_OK) {
@@ -235,8 +255,47 @@ EXEC_API enum exec_status exec_cl_run(struct exec_cl_op *op, cl_command_queue qu
     status = exec_cl_check_queue(op->s, queue, words);
     status = status == EXEC_OK ? exec_cl_check_all(op, 0, tensors, words) : status;
     if (status == EXEC_OK) {
-        struct exec_cl_job j = {op, queue, EXEC_RUN, tensors, weights, words};
+        struct exec_cl_job j = {op, queue, EXEC_RUN, tensors, weights, words, NULL};
         status = exec_cl_enqueue(&j);
     }
     return status;
+}
+
+/* ---- over memory that stays the same ---- */
+
+EXEC_API int exec_cl_is_plain(const struct exec_cl_op *op)
+{
+    for (int i = 0; i < op->plan->n_buffers; i++)
+        if (exec_is_filled(op->plan, &op->layout, i, EXEC_RUN))
+            return 0;
+    return exec_queues(op->plan) == 1;
+}
+
+EXEC_API enum exec_status exec_cl_bound_init(struct exec_cl_op *op, const cl_mem *tensors,
+                                             const struct exec_cl_weights *weights, struct exec_words *words,
+                                             struct exec_cl_launches *out)
+{
+    const struct exec_cl_job j = {op, NULL, EXEC_RUN, tensors, weights, words, out};
+    cl_mem *mems = calloc((size_t)op->plan->n_buffers + 1, sizeof *mems);
+    cl_program *programs = NULL;
+    enum exec_status status =
+        mems ? exec_cl_check_all(op, 0, tensors, words) : exec_fail(words, EXEC_NO_MEMORY, "out of memory");
+    assert(exec_cl_is_plain(op));
+    for (int i = 0; status == EXEC_OK && i < op->plan->n_buffers; i++)
+        mems[i] = exec_cl_mem_of(&j, i);
+    status = status == EXEC_OK ? exec_cl_programs(op, words, &programs) : status;
+    if (status == EXEC_OK) /* what the device can have was looked at with the op */
+        status = exec_cl_launches_init(op->plan, op->s->device, (size_t)-1, programs, mems, words, out);
+    if (status != EXEC_OK && out->plan)
+        exec_cl_launches_fini(out);
+    free(programs);
+    free(mems);
+    return status;
+}
+
+EXEC_API enum exec_status exec_cl_bound_run(struct exec_cl_op *op, cl_command_queue queue,
+                                            struct exec_cl_launches *bound, struct exec_words *words)
+{
+    struct exec_cl_job j = {op, queue, EXEC_RUN, NULL, NULL, words, bound};
+    return exec_cl_enqueue(&j);
 }

@@ -9,11 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The weights of a step: as given, until it is packed; NULL where none was. */
+/* The weights of a step: as given, until it is packed; NULL where none was. Its launches, once they are bound. */
 struct exec_net_cl_step {
     cl_mem *given;
     int n_weights;
     struct exec_cl_weights *packed;
+    struct exec_cl_launches bound; /* zeroed: not yet, or not at all */
 };
 
 struct exec_net_cl {
@@ -26,6 +27,7 @@ struct exec_net_cl {
     struct exec_net_cl_step *steps;
     cl_mem *tensors; /* room for the inputs and outputs of any step */
     int gathered;    /* slots and weights were moved into pages */
+    int n_grown;     /* of the session, when steps were bound */
     struct exec_pages pages;
 };
 
@@ -151,6 +153,13 @@ static void exec_net_cl_finish(const struct exec_net_cl *net)
         (void)clFinish(s->last_queue);
 }
 
+/* The launches of a step are bound anew with its next run. */
+static void exec_net_cl_unbind(struct exec_net_cl_step *step)
+{
+    if (step->bound.plan)
+        exec_cl_launches_fini(&step->bound);
+}
+
 EXEC_API void exec_net_cl_close(struct exec_net_cl *net)
 {
     if (!net)
@@ -159,6 +168,7 @@ EXEC_API void exec_net_cl_close(struct exec_net_cl *net)
         exec_net_cl_finish(net);
     for (int i = 0; net->steps && i < net->n->n_steps; i++) {
         exec_net_cl_drop(&net->steps[i]);
+        exec_net_cl_unbind(&net->steps[i]);
         exec_cl_weights_free(net->steps[i].packed);
         free(net->steps[i].given);
     }
@@ -196,6 +206,7 @@ static enum exec_status exec_net_cl_pack(struct exec_net_cl *net, int i_step, cl
             return EXEC_OK;
     status = exec_cl_pack(net->ops[net->n->steps[i_step].i_plan], queue, step->given, words, &packed);
     if (status == EXEC_OK) {
+        exec_net_cl_unbind(step);
         exec_cl_weights_free(step->packed);
         step->packed = packed;
         exec_net_cl_drop(step);
@@ -299,6 +310,42 @@ static void exec_net_cl_gather(struct exec_net_cl *net, cl_command_queue queue)
     exec_net_cl_drop_parts(net);
 }
 
+/* Does a step read or write what the caller gives with each run? */
+static int exec_net_cl_has_arguments(const struct exec_net_cl *net, const struct exec_step *s)
+{
+    for (int k = 0; k < s->n_values; k++)
+        if (net->n->values[s->values[k]].slot < 0)
+            return 1;
+    return 0;
+}
+
+/* Bound once and started again and again where nothing changes from run to run. */
+static enum exec_status exec_net_cl_start(struct exec_net_cl *net, int i_step, cl_command_queue queue,
+                                          const cl_mem *arguments, struct exec_words *words)
+{
+    const struct exec_step *s = &net->n->steps[i_step];
+    struct exec_net_cl_step *step = &net->steps[i_step];
+    struct exec_cl_op *op = net->ops[s->i_plan];
+    enum exec_status status = EXEC_OK;
+    if (step->bound.plan)
+        return exec_cl_bound_run(op, queue, &step->bound, words);
+    for (int k = 0; k < s->n_values; k++)
+        net->tensors[k] = exec_net_cl_mem(net, s->values[k], arguments);
+    if (exec_net_cl_has_arguments(net, s) || !exec_cl_is_plain(op))
+        return exec_cl_run(op, queue, net->tensors, step->packed, words);
+    status = exec_cl_bound_init(op, net->tensors, step->packed, words, &step->bound);
+    return status == EXEC_OK ? exec_cl_bound_run(op, queue, &step->bound, words) : status;
+}
+
+/* What was bound to a slot of the session that has grown is bound anew. */
+static void exec_net_cl_follow_slots(struct exec_net_cl *net)
+{
+    const int n_grown = net->n->n_plans > 0 ? net->ops[0]->s->n_grown : 0;
+    for (int i = 0; n_grown != net->n_grown && i < net->n->n_steps; i++)
+        exec_net_cl_unbind(&net->steps[i]);
+    net->n_grown = n_grown;
+}
+
 EXEC_API enum exec_status exec_net_cl_run(struct exec_net_cl *net, cl_command_queue queue, const cl_mem *arguments,
                                           struct exec_words *words)
 {
@@ -315,11 +362,8 @@ EXEC_API enum exec_status exec_net_cl_run(struct exec_net_cl *net, cl_command_qu
         exec_net_cl_gather(net, queue);
     if (status == EXEC_OK && !net->has_parts)
         status = exec_net_cl_parts(net, words);
-    for (int i = 0; status == EXEC_OK && i < net->n->n_steps; i++) {
-        const struct exec_step *s = &net->n->steps[i];
-        for (int k = 0; k < s->n_values; k++)
-            net->tensors[k] = exec_net_cl_mem(net, s->values[k], arguments);
-        status = exec_cl_run(net->ops[s->i_plan], queue, net->tensors, net->steps[i].packed, words);
-    }
+    exec_net_cl_follow_slots(net);
+    for (int i = 0; status == EXEC_OK && i < net->n->n_steps; i++)
+        status = exec_net_cl_start(net, i, queue, arguments, words);
     return status;
 }

@@ -115,7 +115,9 @@ static void define_knobs(struct build *b)
 /* What the preamble asks about the workload; parts that are off are left out, so that texts keep their hashes. */
 static void define_workload(struct build *b)
 {
-    static const char *const names[] = {"EPI_BIAS", "EPI_RELU", "EPI_ADD", "OUT_BYTES", "EPI_JOIN"};
+    enum { N_PARTS = 10 };
+    static const char *const names[N_PARTS] = {"EPI_BIAS", "EPI_RELU",   "EPI_ADD", "OUT_BYTES",    "EPI_JOIN",
+                                               NULL,       "HARD_SWISH", "SWISH",   "HARD_SIGMOID", "SIGMOID"};
     const unsigned bits = workload_has(b->w, "epilogue") ? epilogue_of(b->w) : 0;
 
     if (b->w->dtype != DTYPE_F32)
@@ -126,9 +128,18 @@ static void define_workload(struct build *b)
         build_define(b, "SUM_HALF", 1);
         snprintf(b->p->extensions, sizeof b->p->extensions, "%s", b->d->sm ? "fp16" : "cl_khr_fp16");
     }
-    for (int i = 0; i < 5; i++)
-        if (bits & (1u << i))
+    for (int i = 0; i < N_PARTS; i++)
+        if (names[i] && bits & (1u << i))
             build_define(b, names[i], 1);
+}
+
+/* What is pasted behind the preamble for activations other than ReLU, so that the texts of all others stay as they are.
+ */
+static const char *preamble_of(const struct workload *w)
+{
+    const unsigned bits = workload_has(w, "epilogue") ? epilogue_of(w) : 0;
+
+    return bits & EPILOGUE_RELU6 ? "preamble_relu6.h+" : bits & EPILOGUE_CURVES ? "preamble_curves.h+" : "";
 }
 
 static enum err put_source(struct build *b, const char *name, const struct buf *more, struct sha256 *out)
@@ -155,14 +166,13 @@ void build_module(struct build *b, const char *name)
 
 void build_module_behind(struct build *b, const char *name, const struct buf *more)
 {
-    const bool relu6 = workload_has(b->w, "epilogue") && (epilogue_of(b->w) & EPILOGUE_RELU6);
     struct program_module *m = NULL;
     struct sha256 source;
     char text[128];
 
     if (b->e)
         return;
-    snprintf(text, sizeof text, "%s%s", relu6 ? "preamble_relu6.h+" : "", name);
+    snprintf(text, sizeof text, "%s%s", preamble_of(b->w), name);
     b->e = put_source(b, text, more, &source);
     if (b->e) {
         why_set(b->why, b->e, "kernel file %s: %s", name, err_words(b->e));
@@ -392,6 +402,30 @@ enum err build_make_valid(const struct space *s, const char *const *names, struc
 int64_t build_vector(const struct device_desc *d)
 {
     return d->vector_bits >= 512 ? 16 : d->vector_bits >= 256 ? 8 : d->vector_bits >= 64 ? 4 : 1;
+}
+
+static int64_t mali_warp(const char *name)
+{
+    static const struct {
+        const char *name;
+        int64_t warp;
+    } bifrost[] = {{"Mali-G31", 4}, {"Mali-G51", 4}, {"Mali-G71", 4},
+                   {"Mali-G72", 4}, {"Mali-G52", 8}, {"Mali-G76", 8}};
+
+    for (size_t i = 0; i < sizeof bifrost / sizeof bifrost[0]; i++) {
+        const char *found = strstr(name, bifrost[i].name);
+
+        if (found && !isdigit((unsigned char)found[strlen(bifrost[i].name)])) /* a Mali-G310 is a Valhall */
+            return bifrost[i].warp;
+    }
+    return strstr(name, "Mali-T") ? 1 : 16;
+}
+
+int64_t build_warp(const struct device_desc *d)
+{
+    if (d->kind == DEVICE_MALI)
+        return mali_warp(d->name);
+    return d->kind == DEVICE_CPU ? 1 : 32;
 }
 
 struct build_knob build_vectors(int64_t lanes)

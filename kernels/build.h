@@ -126,6 +126,11 @@ enum err build_make_valid(const struct space *s, const char *const *names, struc
 /* The device's natural float vector: 16 8 4, or 1 for unknown. */
 int64_t build_vector(const struct device_desc *d);
 
+/* Work-items that a device runs in step; a group of fewer leaves lanes idle. 1 on CPUs and on Mali's Midgard (Mali-T),
+ * which have their vectors within an item; by the name 4 or 8 on Bifrost and 16 on Valhall and later (Arm's GPU
+ * datasheet, "warp width"); 32 elsewhere. */
+int64_t build_warp(const struct device_desc *d);
+
 /* A knob "vec": the powers of two that divide a block's lanes, themselves one. */
 struct build_knob build_vectors(int64_t lanes);
 

@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 const char *const epilogue_words[] = {"none",
                                       "bias",
@@ -31,17 +32,38 @@ const char *const epilogue_words[] = {"none",
                                       "bias_relu6",
                                       "add_relu6",
                                       "bias_add_relu6",
+                                      "hard_swish",
+                                      "bias_hard_swish",
+                                      "add_hard_swish",
+                                      "bias_add_hard_swish",
+                                      "swish",
+                                      "bias_swish",
+                                      "add_swish",
+                                      "bias_add_swish",
+                                      "hard_sigmoid",
+                                      "bias_hard_sigmoid",
+                                      "add_hard_sigmoid",
+                                      "bias_add_hard_sigmoid",
+                                      "sigmoid",
+                                      "bias_sigmoid",
+                                      "add_sigmoid",
+                                      "bias_add_sigmoid",
                                       NULL};
 
-#define N_SETS                                                                                                         \
-    20 /* the first words stand at their bits (JOIN without REQUANT); those behind them are sets with RELU6 */
+/* The first words stand at their bits (JOIN without REQUANT); those behind them are four sets of each of these. */
+#define N_SETS 20
+#define OTHERS (EPILOGUE_RELU6 | EPILOGUE_CURVES)
+static const unsigned others[] = {EPILOGUE_RELU6, EPILOGUE_HARD_SWISH, EPILOGUE_SWISH, EPILOGUE_HARD_SIGMOID,
+                                  EPILOGUE_SIGMOID};
+#define N_OTHERS ((int)(sizeof others / sizeof others[0]))
 
 const char *epilogue_word(unsigned bits)
 {
-    if (bits & EPILOGUE_RELU6) {
-        assert(!(bits & (EPILOGUE_RELU | EPILOGUE_REQUANT | EPILOGUE_JOIN)));
-        return epilogue_words[N_SETS + (bits & EPILOGUE_BIAS) + (bits & EPILOGUE_ADD) / 2];
-    }
+    for (int i = 0; i < N_OTHERS; i++)
+        if (bits & others[i]) {
+            assert(!(bits & ~(others[i] | EPILOGUE_BIAS | EPILOGUE_ADD)));
+            return epilogue_words[N_SETS + 4 * i + (int)((bits & EPILOGUE_BIAS) + (bits & EPILOGUE_ADD) / 2)];
+        }
     assert(!(bits & EPILOGUE_JOIN) || (bits & EPILOGUE_REQUANT));
     bits = bits & EPILOGUE_JOIN ? bits & ~(unsigned)EPILOGUE_REQUANT : bits;
     assert(bits < N_SETS);
@@ -50,10 +72,11 @@ const char *epilogue_word(unsigned bits)
 
 unsigned epilogue_bits(int64_t word)
 {
-    assert(word >= 0 && word < N_SETS + 4);
+    assert(word >= 0 && word < N_SETS + 4 * N_OTHERS);
     if (word < N_SETS)
         return (unsigned)word | (word & EPILOGUE_JOIN ? EPILOGUE_REQUANT : 0);
-    return EPILOGUE_RELU6 | (word & 1 ? EPILOGUE_BIAS : 0) | (word & 2 ? EPILOGUE_ADD : 0);
+    word -= N_SETS;
+    return others[word / 4] | (word & 1 ? EPILOGUE_BIAS : 0) | (word & 2 ? EPILOGUE_ADD : 0);
 }
 
 unsigned epilogue_of(const struct workload *w)
@@ -76,10 +99,28 @@ enum err epilogue_check(const struct workload *w, struct why *why)
     if ((epilogue_of(w) & EPILOGUE_REQUANT) && !dtype_is_bytes(w->dtype))
         return why_set(why, ERR_INPUT, "epilogue=%s requantises int8 sums; expected dtype i8 or u8, not %s",
                        epilogue_word(epilogue_of(w)), dtype_name(w->dtype));
-    if ((epilogue_of(w) & EPILOGUE_RELU6) && dtype_is_bytes(w->dtype))
-        return why_set(why, ERR_INPUT, "epilogue=%s: 6 is no number of int8 sums; expected floats",
-                       epilogue_word(epilogue_of(w)));
+    if ((epilogue_of(w) & OTHERS) && dtype_is_bytes(w->dtype))
+        return why_set(why, ERR_INPUT, "epilogue=%s: %s; expected floats", epilogue_word(epilogue_of(w)),
+                       epilogue_of(w) & EPILOGUE_RELU6 ? "6 is no number of int8 sums" : "a curve of int8 sums");
     return ERR_OK;
+}
+
+/* So far out that e^-v is nothing beside 1, and v e^-v no float; of f32 also where the weights are sparse (multiples of
+ * 2^-6) or x is in halves. */
+double epilogue_unit(const struct workload *w)
+{
+    const bool curves = workload_has(w, "epilogue") && (epilogue_of(w) & EPILOGUE_CURVES);
+
+    return !curves ? 1 : w->dtype == DTYPE_F32 ? 0x1p16 : 128;
+}
+
+/* Whole numbers of the exact pass as multiples of the unit. */
+static void in_units(const struct workload *w, struct tensor *t)
+{
+    const double unit = epilogue_unit(w);
+
+    if (unit > 1)
+        t->exact.step = unit;
 }
 
 static struct tensor list_of(const char *name, enum dtype t, int64_t n, const char *layout)
@@ -99,6 +140,7 @@ static struct tensor residual_of(const struct workload *w, const struct tensor *
         byte_fills(&t, SEED_RESIDUAL);
     else
         tensor_fills(&t, SEED_RESIDUAL, dtype_is_bytes(w->dtype) ? 4096 : 3, 1);
+    in_units(w, &t);
     return t;
 }
 
@@ -118,9 +160,12 @@ size_t epilogue_tensors(const struct workload *w, int64_t k, double terms, const
     /* int8 products have a standard deviation of about 5461, so most requantised values lie in +-64. */
     const double typical = 64 / (5461 * sqrt(terms));
 
+    assert(strcmp(out[0].name, "x") == 0);
+    in_units(w, &out[strcmp(out[1].name, "w") == 0]); /* sparse weights are no tensor */
     if (bits & EPILOGUE_BIAS) {
         out[n] = list_of("bias", sums_dtype(w), k, "k");
-        tensor_fills(&out[n++], SEED_BIAS, dtype_is_bytes(w->dtype) ? 4096 : 3, 1);
+        tensor_fills(&out[n], SEED_BIAS, dtype_is_bytes(w->dtype) ? 4096 : 3, 1);
+        in_units(w, &out[n++]);
     }
     if (bits & (EPILOGUE_ADD | EPILOGUE_JOIN))
         out[n++] = residual_of(w, y);
@@ -155,6 +200,27 @@ static float saturated(const struct epilogue_values *v, float scaled, float zero
     return (byte < least ? least : byte > least + 255 ? least + 255 : byte) - zero;
 }
 
+static double sigmoid(double v)
+{
+    return 1 / (1 + exp(-v));
+}
+
+static double hard_sigmoid(double v)
+{
+    return fmin(fmax(v / 6 + 0.5, 0), 1);
+}
+
+/* The activation in ReLU's place; 0 where that is less than any float. */
+static double curved(unsigned bits, double v)
+{
+    const double y = bits & EPILOGUE_HARD_SWISH     ? v * hard_sigmoid(v)
+                     : bits & EPILOGUE_SWISH        ? v * sigmoid(v)
+                     : bits & EPILOGUE_HARD_SIGMOID ? hard_sigmoid(v)
+                                                    : sigmoid(v);
+
+    return fabs(y) < 0x1p-150 ? 0 : y;
+}
+
 double epilogue_apply(unsigned bits, double sum, const struct epilogue_values *v)
 {
     const bool joins = bits & EPILOGUE_JOIN;
@@ -168,6 +234,8 @@ double epilogue_apply(unsigned bits, double sum, const struct epilogue_values *v
         sum = 0;
     if ((bits & EPILOGUE_RELU6) && sum > 6)
         sum = 6;
+    if (bits & EPILOGUE_CURVES)
+        sum = curved(bits, sum);
     if (!(bits & EPILOGUE_REQUANT))
         return sum;
     zero = zero_at(v, 1); /* the workload has it with bytes as outputs alone */
@@ -180,7 +248,12 @@ double epilogue_apply(unsigned bits, double sum, const struct epilogue_values *v
     return (double)(saturated(v, byte, zero_at(v, 3)) + zero_at(v, 3));
 }
 
+double epilogue_scale(unsigned bits)
+{
+    return bits & (EPILOGUE_HARD_SIGMOID | EPILOGUE_SIGMOID) ? 1 : 0;
+}
+
 bool epilogue_is_linear(unsigned bits)
 {
-    return !(bits & (EPILOGUE_RELU | EPILOGUE_RELU6 | EPILOGUE_REQUANT));
+    return !(bits & (EPILOGUE_RELU | OTHERS | EPILOGUE_REQUANT));
 }

@@ -210,14 +210,14 @@ void product_fills(struct tensor *x, struct tensor *w, double terms, double axis
 
 void winograd_fills(enum exact_data data, struct tensor *x, struct tensor *w)
 {
-    const double sign = w->exact.step < 0 ? -1 : 1;
+    const double step = w->exact.step == 0 ? 1 : w->exact.step;
     const double bound = data == EXACT_WINOGRAD4 || x->dtype == DTYPE_F16 ? 1 : x->exact.hi < 3 ? x->exact.hi : 3;
 
     if (data != EXACT_WINOGRAD2 && data != EXACT_WINOGRAD4)
         return;
     x->exact.lo = w->exact.lo = -bound;
     x->exact.hi = w->exact.hi = bound;
-    w->exact.step = sign * (data == EXACT_WINOGRAD2 ? 4 : 576);
+    w->exact.step = step * (data == EXACT_WINOGRAD2 ? 4 : 576);
 }
 
 double exact_bound(double terms, double axis)
@@ -648,7 +648,7 @@ static size_t sheet_whats(const struct workload *w, const struct numerics *numer
     out[n++] = (struct expect_what){numerics->data, mode, seed};
     if (numerics->data != EXACT_NONE && expect_turns(w))
         out[n++] = (struct expect_what){numerics->data, EXPECT_TURNED, seed};
-    if (numerics->data != EXACT_NONE && expect_has_ends(w))
+    if (expect_has_ends(w) && (numerics->data != EXACT_NONE || expect_is_random(w, EXPECT_ENDS)))
         out[n++] = (struct expect_what){numerics->data, EXPECT_ENDS, seed};
     assert(n <= MAX_SHEET);
     return n;

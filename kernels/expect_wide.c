@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/expect_wide.h"
 
+#include "kernels/conv/shape.h"
 #include "kernels/eltwise/eltwise.h"
 #include "kernels/epilogue.h"
 #include "kernels/reduce/reduce.h"
@@ -18,10 +19,16 @@
 #define TURNED_X (-112)
 #define TURNED_Y (-40)
 #define TURNED_X_F16 (-12)
-#define TURNED_Y_F16 (-10)
-#define FACTOR 1.887      /* the deviation whose numbers have products round 1 */
-#define MOST_FACTORS 100  /* whose product is neither infinite nor 0 */
-#define OFF_PLACE 0x1p-11 /* of samples: just inside the image and just outside */
+#define TURNED_Y_F16 (-20)       /* a good part of the sums is subnormal */
+#define TURNED_Y_HALF_SUMS (-10) /* where they are made in half such may be flushed */
+#define FACTOR 1.887             /* the deviation whose numbers have products round 1 */
+#define MOST_FACTORS 100         /* whose product is neither infinite nor 0 */
+#define FAR_F32 (-3e6)           /* the first of rows: floats have quarters there */
+#define FAR_F16 (-30000)
+#define NEAR_SCALE (3 * 0x1p-20)  /* times NEAR_ADDEND 52.5, but above it with 1 more, */
+#define NEAR_ADDEND (35 * 0x1p19) /* which floats do not hold */
+#define MOST_TURNS 3              /* blocks of which one is far, one has anything, one is infinite */
+#define OFF_PLACE 0x1p-11         /* of samples: just inside the image and just outside */
 
 static bool is(const struct tensor *t, const char *name)
 {
@@ -77,38 +84,70 @@ static void widen_floats(struct tensor *t)
     t->random.step = t->dtype == DTYPE_F16 ? MOST_F16 : MOST_F32;
 }
 
-/* Averages are not all near 0; maxima are any numbers but denormal ones, which devices may flush, of some planes all
- * far below 0 or infinite. */
-static void widen_pool(const struct workload *w, struct tensor *t)
-{
-    widen_floats(t);
-    t->random.hi = ANY_FRACTION;
-    t->random.lo = 1;
-    if (workload_get(w, "kind") != 0)
-        return;
-    t->random.kind = FILL_FLOATS;
-    t->random.lo = t->dtype == DTYPE_F16 ? -14 : -126;
-    t->random.hi = t->dtype == DTYPE_F16 ? 15 : 127;
-    t->random.step = 1;
-}
-
 static bool is_maximum(const struct workload *w)
 {
     return workload_get(w, "kind") == 0;
 }
 
+/* Numbers of which the largest is sought, or with side -1 the least: in blocks far on one side, infinite, or any but
+ * denormal ones, which devices may flush. Block 0: all are infinite. */
+static struct program_fill any_sided(const struct tensor *t, int side, int64_t block)
+{
+    const bool half = t->dtype == DTYPE_F16;
+
+    if (block == 0) /* beyond the exponents of all types */
+        return (struct program_fill){
+            .kind = FILL_FLOATS, .seed = t->random.seed, .lo = 1024, .hi = 1031, .step = side, .block = t->n_elems};
+    return (struct program_fill){.kind = FILL_FLOATS,
+                                 .seed = t->random.seed,
+                                 .lo = half ? -14 : -126,
+                                 .hi = half ? 15 : 127,
+                                 .step = side,
+                                 .block = block};
+}
+
+/* One number far from the others, in blocks far from 0. */
+static struct program_fill spiked(const struct tensor *t, int side, int64_t block)
+{
+    return (struct program_fill){.kind = FILL_ROWS,
+                                 .seed = t->random.seed,
+                                 .lo = t->dtype == DTYPE_F16 ? FAR_F16 : FAR_F32,
+                                 .hi = 4,
+                                 .step = side,
+                                 .block = block};
+}
+
+/* Planes; where they are few, parts that hold a window; 0: three of them are more than there is. */
+static int64_t block_of_pool(const struct workload *w, const struct tensor *x)
+{
+    const struct conv_shape s = conv_shape_of(w);
+    const int64_t plane = block_of(x), rows = s.r + s.stride_h - 1;
+
+    if (x->n_elems / plane >= MOST_TURNS)
+        return plane;
+    return rows * MOST_TURNS <= s.h ? plane / s.h * rows : 0;
+}
+
+/* Averages are not all near 0; maxima are any numbers, of some planes all far below 0 or infinite. */
+static void widen_pool(const struct workload *w, struct tensor *t)
+{
+    if (is_maximum(w)) {
+        t->random = any_sided(t, 1, block_of_pool(w, t));
+        return;
+    }
+    widen_floats(t);
+    t->random.hi = ANY_FRACTION;
+    t->random.lo = 1;
+}
+
 /* Means of bytes that are halves, between 0 and 1; of floats planes with one largest element, also the last one. */
 static void end_pool(const struct workload *w, struct tensor *t)
 {
-    if (is_maximum(w))
-        t->random = (struct program_fill){
-            .kind = FILL_ROWS, .seed = t->random.seed, .lo = -1000, .hi = 4, .block = block_of(t)};
-    else
-        t->random = (struct program_fill){.kind = FILL_TURNS, .lo = 0, .hi = 1};
+    t->random = is_maximum(w) ? spiked(t, 1, block_of(t)) : (struct program_fill){.kind = FILL_TURNS, .lo = 0, .hi = 1};
 }
 
-/* Any number: what is moved includes denormal and infinite ones, and NaN. Sums of f32 are not denormal, which
- * devices may flush; some are infinite. */
+/* Any number: what is moved includes denormal and infinite ones, and NaN. What else is (adds) includes no f32 denormal
+ * numbers, which devices may flush; sums may be infinite. */
 static void widen_moved(struct tensor *t, bool adds)
 {
     const bool half = t->dtype == DTYPE_F16;
@@ -186,12 +225,17 @@ static double products_in_a_sum(const struct workload *w)
 }
 
 /* Requantised sums: whole numbers times a power of two, so that a good part of them are halves; those of few small
- * products, so that they are not beyond 127 all. */
+ * products, so that they are not beyond 127 all. Where there is a bias every second channel has sums beyond 2^24. */
 static void widen_requantised(const struct workload *w, struct tensor *t)
 {
-    const double terms = products_in_a_sum(w);
+    const double terms = products_in_a_sum(w), step = ldexp(1, -1 - (int)(log2(terms) / 4));
+    const bool has_bias = epilogue_bits_of(w) & EPILOGUE_BIAS;
 
-    if (is(t, "zero"))
+    if (is(t, "scale") && has_bias)
+        t->random = (struct program_fill){.kind = FILL_TURNS, .lo = 7 * step, .hi = NEAR_SCALE};
+    else if (is(t, "bias"))
+        t->random = (struct program_fill){.kind = FILL_TURNS, .lo = 1, .hi = NEAR_ADDEND};
+    else if (is(t, "zero"))
         t->random = (struct program_fill){.kind = FILL_VALUE, .lo = UNSIGNED_ZERO};
     else if (is(t, "sum_scale"))
         t->random = (struct program_fill){.kind = FILL_VALUE, .lo = 0.5};
@@ -200,13 +244,19 @@ static void widen_requantised(const struct workload *w, struct tensor *t)
                                           .seed = t->random.seed,
                                           .lo = 1,
                                           .hi = 8,
-                                          .step = ldexp(1, -1 - (int)(log2(terms) / 4))};
+                                          .step = step};
     else
         t->random.lo = -(t->random.hi = is(t, "x") || is(t, "w") ? 2 : 8);
     if (t->dtype == DTYPE_U8) {
         t->random.lo += UNSIGNED_ZERO;
         t->random.hi += UNSIGNED_ZERO;
     }
+}
+
+/* Of two sizes: sums of these show every rounding. */
+static struct program_fill powers(const struct tensor *t)
+{
+    return (struct program_fill){.kind = FILL_INT, .seed = t->random.seed, .lo = -1, .hi = 0};
 }
 
 static void widen_softmax(const struct workload *w, enum expect_mode mode, struct tensor *t)
@@ -225,17 +275,17 @@ static void widen_softmax(const struct workload *w, enum expect_mode mode, struc
                                               .block = t->shape[1]};
         return;
     }
-    t->random.kind = FILL_ROWS; /* many have one 1 and nothing but zeros */
-    t->random.block = t->shape[1];
-    t->random.lo = t->dtype == DTYPE_F16 ? -30000 : -3e6;
-    t->random.hi = 4;
+    t->random = mode == EXPECT_ENDS ? powers(t) : spiked(t, 1, t->shape[1]);
 }
 
-/* Gates that are shut or open as a whole, cells far from 0; of ReLU all is larger by one factor. */
+/* Gates that are shut or open as a whole, cells far from 0; of ReLU all is larger by one factor, backwards what is
+ * above 0 tiny. */
 static void widen_recurrent(const struct workload *w, struct tensor *t)
 {
     const bool relu = w->dtype == DTYPE_F32 && workload_get(w, "cell") == 3;
 
+    if (workload_get(w, "pass") == 1 && workload_get(w, "cell") == 3 && is(t, "cand"))
+        t->random.step = ldexp(1, w->dtype == DTYPE_F16 ? -20 : -60);
     if (workload_get(w, "pass") != 0 || t->role == ROLE_OUTPUT)
         return;
     if (relu && t->random.kind == FILL_NORMAL)
@@ -281,6 +331,42 @@ static void widen_eltwise(const struct workload *w, struct tensor *t)
     t->random.hi = floor(t->random.hi / 2);
 }
 
+/* Few numbers of y, each of a row. */
+static bool is_one_row(const struct tensor *x)
+{
+    return x->shape[0] < MOST_TURNS && x->shape[2] == 1;
+}
+
+/* By which numbers up to 420 are smaller, so that halves hold what becomes of n of them. */
+static double unit_of(const struct workload *w, double n)
+{
+    const int64_t kind = workload_get(w, "kind");
+    const double most = 30000, terms = kind == REDUCE_MEAN ? 1 : n;
+
+    if (w->dtype != DTYPE_F16)
+        return 1;
+    return kind == REDUCE_L2           ? most / (420 * sqrt(terms))
+           : kind == REDUCE_SUM_SQUARE ? sqrt(most / terms) / 420
+                                       : fmin(1, most / (420 * terms));
+}
+
+/* Equal numbers: what is rounded is always rounded the same way. Of others one far from the rest. */
+static void end_reduce(const struct workload *w, struct tensor *t)
+{
+    const int64_t row = t->shape[1] * t->shape[2], kind = workload_get(w, "kind");
+    const int side = kind == REDUCE_MIN ? -1 : 1;
+    struct program_fill *f = &t->random;
+
+    if (kind == REDUCE_MAX || kind == REDUCE_MIN)
+        *f = t->shape[0] < MOST_TURNS && !is_one_row(t) ? any_sided(t, side, 0) : spiked(t, side, row);
+    else if (kind == REDUCE_LOG_SUM)
+        *f = (struct program_fill){.kind = FILL_VALUE, .lo = 0.1};
+    else if (kind == REDUCE_LOG_SUM_EXP)
+        *f = powers(t);
+    else
+        *f = (struct program_fill){.kind = FILL_ROWS, .lo = 0.1, .step = unit_of(w, (double)t->shape[1]), .block = row};
+}
+
 /* By kind; rows are all that becomes numbers of y that lie together. */
 static void widen_reduce(const struct workload *w, struct tensor *t)
 {
@@ -288,16 +374,10 @@ static void widen_reduce(const struct workload *w, struct tensor *t)
     const bool half = t->dtype == DTYPE_F16;
     struct program_fill *f = &t->random;
 
-    if (kind == REDUCE_MAX || kind == REDUCE_MIN) /* some rows at one end, or infinite */
-        *f = (struct program_fill){.kind = FILL_FLOATS,
-                                   .seed = f->seed,
-                                   .lo = half ? -14 : -126,
-                                   .hi = half ? 15 : 127,
-                                   .step = kind == REDUCE_MAX ? 1 : -1,
-                                   .block = row};
-    else if (kind == REDUCE_LOG_SUM_EXP) /* far from 0, one number far above the others */
-        *f = (struct program_fill){
-            .kind = FILL_ROWS, .seed = f->seed, .lo = half ? -30000 : -3e6, .hi = 4, .block = row};
+    if (kind == REDUCE_MAX || kind == REDUCE_MIN)
+        *f = any_sided(t, kind == REDUCE_MAX ? 1 : -1, is_one_row(t) ? 0 : row);
+    else if (kind == REDUCE_LOG_SUM_EXP)
+        *f = spiked(t, 1, row);
     else if (kind == REDUCE_LOG_SUM) /* from tiny ones on */
         *f = (struct program_fill){.kind = FILL_WIDE,
                                    .seed = f->seed,
@@ -312,9 +392,15 @@ static void widen_reduce(const struct workload *w, struct tensor *t)
         widen_floats(t);
 }
 
+/* Elements are moved, but not as bits. */
+static bool is_nearest(const struct workload *w)
+{
+    return is_op(w, "resize2d") && workload_get(w, "kind") == 0;
+}
+
 static bool only_moves(const struct workload *w)
 {
-    return is_op(w, "transform") || is_op(w, "concat") || is_op(w, "strided_copy");
+    return is_op(w, "transform") || is_op(w, "concat") || is_op(w, "strided_copy") || is_op(w, "gather");
 }
 
 static void widen_random(const struct workload *w, enum exact_data data, enum expect_mode mode, struct tensor *t)
@@ -328,6 +414,8 @@ static void widen_random(const struct workload *w, enum exact_data data, enum ex
     else if (is(t, "offset"))
         t->random =
             (struct program_fill){.kind = FILL_INT, .seed = t->random.seed, .lo = -1, .hi = 1, .step = OFF_PLACE};
+    else if (is_op(w, "reduce") && mode == EXPECT_ENDS)
+        end_reduce(w, t);
     else if (is_op(w, "reduce"))
         widen_reduce(w, t);
     else if (is_op(w, "eltwise"))
@@ -342,8 +430,8 @@ static void widen_random(const struct workload *w, enum exact_data data, enum ex
         t->random = (struct program_fill){.kind = FILL_TURNS, .lo = 3.7, .hi = 0.004};
     else if (normal && is_op(w, "pool2d"))
         widen_pool(w, t);
-    else if (normal && (only_moves(w) || is_op(w, "add")))
-        widen_moved(t, is_op(w, "add"));
+    else if (normal && (only_moves(w) || is_op(w, "add") || is_nearest(w)))
+        widen_moved(t, !only_moves(w));
     else if (has_products(w) && t->dtype == DTYPE_F16 && !is_op(w, "deformable_conv2d") && factor &&
              (data == EXACT_PLAIN || data == EXACT_WINOGRAD2))
         widen_halves(data, mode, t, list);
@@ -352,8 +440,8 @@ static void widen_random(const struct workload *w, enum exact_data data, enum ex
     else if (dtype_is_bytes(t->dtype) && t->random.kind == FILL_INT)
         widen_bytes(w, t);
     else if (t->dtype == DTYPE_I32 && t->random.kind == FILL_INT &&
-             !is(t, "zero")) /* addends, up to 2^28: as floats hold them */
-        t->random.lo = -(t->random.hi = 1 << 20), t->random.step = 256;
+             !is(t, "zero")) /* addends that floats do not hold */
+        t->random.lo = -(t->random.hi = 1 << 28);
 }
 
 static bool is_requantised(const struct workload *w)
@@ -368,7 +456,7 @@ bool expect_turns(const struct workload *w)
 
 bool expect_has_ends(const struct workload *w)
 {
-    return is_requantised(w) || (is_op(w, "softmax") && w->dtype == DTYPE_I8) ||
+    return is_requantised(w) || is_op(w, "softmax") || (is_op(w, "reduce") && workload_get(w, "kind") != REDUCE_PROD) ||
            (is_op(w, "pool2d") && is_maximum(w) != dtype_is_bytes(w->dtype));
 }
 
@@ -385,8 +473,9 @@ bool expect_is_random(const struct workload *w, enum expect_mode mode)
 /* The factor of a float in a turned pass: sums change their sign with one factor and what is added. */
 static double turned_by(const struct workload *w, const struct tensor *t)
 {
-    const bool half = t->dtype == DTYPE_F16;
-    const double of_y = -ldexp(1, half ? TURNED_Y_F16 : TURNED_Y), of_x = ldexp(1, half ? TURNED_X_F16 : TURNED_X);
+    const bool half = t->dtype == DTYPE_F16, in_half = workload_has(w, "acc") && workload_get(w, "acc") == 1;
+    const double of_y = -ldexp(1, in_half ? TURNED_Y_HALF_SUMS : half ? TURNED_Y_F16 : TURNED_Y);
+    const double of_x = ldexp(1, half ? TURNED_X_F16 : TURNED_X);
 
     if (is(t, "x"))
         return is_op(w, "sparse_conv2d") ? of_y : of_x;
@@ -402,12 +491,14 @@ static double exact_by(const struct workload *w, enum expect_mode mode, const st
                          (is_op(w, "add") && !is(t, "scale"));
     double by = 1;
 
-    if (is_float(t) && mode == EXPECT_TURNED)
+    if (mode == EXPECT_TURNED && epilogue_unit(w) > 1)
+        by = negated ? -1 : 1; /* smaller sums would lie on the curve */
+    else if (is_float(t) && mode == EXPECT_TURNED)
         by = turned_by(w, t);
     else if (mode == EXPECT_TURNED && has_relu(w) && negated && t->dtype != DTYPE_U8)
         by = -1;
     else if ((epilogue_bits_of(w) & EPILOGUE_RELU6) && negated)
-        by = ldexp(1, t->dtype == DTYPE_F16 ? TURNED_Y_F16 : TURNED_Y);
+        by = ldexp(1, t->dtype == DTYPE_F16 ? TURNED_Y_HALF_SUMS : TURNED_Y);
     return by;
 }
 
@@ -479,6 +570,8 @@ static void change_exact(const struct workload *w, enum expect_mode mode, struct
         widen_exact(w, t);
     if (by != 1)
         f->step = by * (f->step == 0 ? 1 : f->step);
+    if (mode == EXPECT_TURNED && is(t, "w") && has_products(w)) /* outputs whose products are 0 */
+        f->block = terms_of(t);
 }
 
 void expect_widen(const struct workload *w, enum exact_data data, enum expect_mode mode, struct tensor *t)

@@ -4,6 +4,7 @@
 #include "core/buf.h"
 #include "core/vec.h"
 #include "kernels/embedded.h"
+#include "kernels/epilogue.h"
 #include "kernels/graph_lower.h"
 #include "kernels/graph_ops.h"
 
@@ -40,6 +41,10 @@ static const struct {
     unsigned bit;
 } words[] = {{"relu", GRAPH_WORD_RELU},
              {"relu6", GRAPH_WORD_RELU6},
+             {"hard_swish", EPILOGUE_HARD_SWISH},
+             {"swish", EPILOGUE_SWISH},
+             {"hard_sigmoid", EPILOGUE_HARD_SIGMOID},
+             {"sigmoid", EPILOGUE_SIGMOID},
              {"max", GRAPH_WORD_MAX},
              {"avg", GRAPH_WORD_AVG},
              {"global", GRAPH_WORD_GLOBAL}};
@@ -268,12 +273,13 @@ static enum err check_settings(const struct line *l, struct graph_node *n)
 {
     const unsigned window = GRAPH_KEY(R) | GRAPH_KEY(S), missing = graph_rules[n->op].needs & ~l->keys;
     const unsigned kinds = l->words & (GRAPH_WORD_MAX | GRAPH_WORD_AVG);
+    const unsigned activations = l->words & (GRAPH_WORD_RELU | GRAPH_WORD_RELU6 | GRAPH_WORD_CURVES);
 
     for (size_t i = 0; i < N_KEYS; i++)
         if (missing & 1u << keys[i].first && is_key_of(&keys[i], n->op))
             return FAIL(l, "%s needs %s=", graph_op_name(n->op), keys[i].name);
-    if ((l->words & GRAPH_WORD_RELU) && (l->words & GRAPH_WORD_RELU6))
-        return FAIL(l, "relu or relu6, one of them");
+    if (activations & (activations - 1))
+        return FAIL(l, "relu or relu6 or another activation, one of them");
     if (n->op != GRAPH_POOL2D)
         return check_sizes(l, n);
     if (kinds != GRAPH_WORD_MAX && kinds != GRAPH_WORD_AVG)
@@ -298,6 +304,7 @@ static enum err infer(const struct line *l, const struct graph *g, struct graph_
             n->key[(int)keys[i].first + k] = keys[i].otherwise;
     n->relu = l->words & GRAPH_WORD_RELU;
     n->relu6 = l->words & GRAPH_WORD_RELU6;
+    n->curve = l->words & GRAPH_WORD_CURVES;
     n->avg = l->words & GRAPH_WORD_AVG;
     e = graph_infer(n, in, l->why);
     return e ? why_prefix(l->why, e, "graph %.40s, line %d", l->graph, l->number) : ERR_OK;
@@ -313,6 +320,8 @@ static enum err read_inputs(const struct line *l, const struct graph *g, char **
     while (!e && n->n_in < rule->most_in && (n->n_in == 0 || (*i < n_words && strcmp(word[*i], "+") == 0))) {
         *i += n->n_in > 0;
         e = read_tensor(l, g, *i < n_words ? word[*i] : NULL, &n->in[n->n_in++]);
+        if (!e && n->n_in > rule->constants && g->nodes[n->in[n->n_in - 1]].op == GRAPH_CONSTANT)
+            e = FAIL(l, "%s does not read constants%s", rule->name, rule->constants ? " there" : "");
         *i += 1;
     }
     if (!e && n->n_in < rule->least_in)
@@ -351,6 +360,8 @@ static enum err read_outputs(const struct line *l, struct graph *g, char **word,
                 return FAIL(l, "output %s stands twice", word[i]);
         if (e)
             return e;
+        if (g->nodes[node].op == GRAPH_CONSTANT)
+            return FAIL(l, "output %s is a constant", word[i]);
         if (g->n_outputs == GRAPH_MAX_OUTPUTS)
             return fail(l, ERR_LIMIT, "more than %d outputs", GRAPH_MAX_OUTPUTS);
         g->outputs[g->n_outputs++] = node;
@@ -447,7 +458,7 @@ static enum err finish(struct graph *g, struct why *why)
 
     for (size_t i = 0; i < g->n_nodes; i++)
         n_inputs += g->nodes[i].op == GRAPH_INPUT;
-    if (n_inputs == 0 || (g->n_outputs == 0 && g->nodes[g->n_nodes - 1].op == GRAPH_INPUT))
+    if (n_inputs == 0 || (g->n_outputs == 0 && g->nodes[g->n_nodes - 1].n_in == 0))
         return why_set(why, ERR_INPUT, "graph %.40s: expected an input and at least one operator behind it, or output",
                        g->name);
     if (g->n_outputs == 0)
@@ -539,7 +550,11 @@ static void put_node(const struct graph *g, const struct graph_node *n, struct b
         if (is_key_of(&keys[i], n->op) && !is_otherwise(&keys[i], n->key))
             put_key(&keys[i], &n->key[keys[i].first], out);
     buf_printf(out, "%s%s", n->words[0] ? " " : "", n->words);
-    buf_puts(out, n->relu ? " relu\n" : n->relu6 ? " relu6\n" : "\n");
+    buf_printf(out, "%s%s\n", n->relu || n->relu6 || n->curve ? " " : "",
+               n->relu    ? "relu"
+               : n->relu6 ? "relu6"
+               : n->curve ? epilogue_word(n->curve)
+                          : "");
 }
 
 enum err graph_text(const struct graph *g, struct buf *out)

@@ -41,7 +41,9 @@ enum graph_op {
     GRAPH_RESHAPE, /* the same elements in another shape: no kernel */
     GRAPH_COPY,    /* strided_copy: elements in another order */
     GRAPH_BATCH_GEMM,
-    GRAPH_RESIZE, /* resize2d: images of another size */
+    GRAPH_RESIZE,   /* resize2d: images of another size */
+    GRAPH_GATHER,   /* rows of a table by numbers */
+    GRAPH_CONSTANT, /* weights of the operators that read it: no kernel */
     N_GRAPH_OPS
 };
 
@@ -68,14 +70,16 @@ struct graph_shape {
     int64_t dim[GRAPH_MAX_RANK];
 };
 
-/* One tensor and the operator that makes it. Layers with weights (conv2d, depthwise_conv2d, dense) have a bias. */
+/* One tensor and the operator that makes it. Layers with weights (conv2d, depthwise_conv2d, dense) have a bias. Of what
+ * reads a constant the tensor at that place is a weight. */
 struct graph_node {
     char name[GRAPH_NAME_BYTES];
     enum graph_op op;
     int in[GRAPH_MAX_INPUTS], n_in; /* nodes read; a convolution adds the second to its sums, before relu */
     struct graph_shape shape;       /* of what it gives */
     bool relu;
-    bool relu6; /* and what is above 6 is 6; never with relu */
+    bool relu6;     /* and what is above 6 is 6; never with relu */
+    unsigned curve; /* one of EPILOGUE_CURVES (kernels/epilogue.h) in their place; 0: none */
     bool avg;
     int64_t key[N_GRAPH_KEYS];
     char words[GRAPH_WORDS_BYTES]; /* "key=value ..." of its workload, of operators with own words */

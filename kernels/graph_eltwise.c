@@ -36,7 +36,7 @@ enum err graph_eltwise_shape(struct graph_node *n, const struct graph_shape *con
     return ERR_OK;
 }
 
-/* Blocks of channels can be made of inputs that have none, or theirs alone, or are images. */
+/* Blocks of channels can be made of inputs that have none, or theirs alone, or are images; not of constants. */
 bool graph_eltwise_fits(const struct graph *g, size_t i, int lanes)
 {
     const struct graph_node *n = &g->nodes[i];
@@ -46,7 +46,7 @@ bool graph_eltwise_fits(const struct graph *g, size_t i, int lanes)
         const struct graph_shape *s = &g->nodes[n->in[k]].shape;
 
         if (s->rank >= 3 && s->dim[s->rank - 3] > 1)
-            fits = fits && s->dim[s->rank - 3] % lanes == 0 &&
+            fits = fits && g->nodes[n->in[k]].op != GRAPH_CONSTANT && s->dim[s->rank - 3] % lanes == 0 &&
                    (s->rank == 4 || s->dim[s->rank - 2] * s->dim[s->rank - 1] == 1);
     }
     return fits;
@@ -96,6 +96,7 @@ void graph_eltwise_sizes(const struct graph *g, size_t i, enum dtype t, int layo
 {
     const struct graph_node *node = &g->nodes[i];
     int64_t all[GRAPH_MAX_INPUTS + 1][MAX_DIMS];
+    bool has_weights = false;
     int n;
 
     (void)t;
@@ -108,5 +109,10 @@ void graph_eltwise_sizes(const struct graph *g, size_t i, enum dtype t, int layo
             buf_printf(out, " %c=", k ? 'a' + k - 1 : 'y');
             for (int d = 0; d < n; d++)
                 buf_printf(out, "%s%lld", d ? "x" : "", (long long)all[k][d]);
+        }
+    for (int k = 0; k < node->n_in; k++)
+        if (g->nodes[node->in[k]].op == GRAPH_CONSTANT) {
+            buf_printf(out, "%s%c", has_weights ? "" : " weights=", 'a' + k);
+            has_weights = true;
         }
 }

@@ -81,7 +81,7 @@ unsigned graph_wants_of(const struct graph *g, size_t i, size_t of, int layout)
 {
     unsigned bits = i == g->n_nodes && is_output(g, of);
 
-    for (int k = 0; i < g->n_nodes && k < g->nodes[i].n_in; k++)
+    for (int k = 0; i < g->n_nodes && k < g->nodes[i].n_in && g->nodes[of].op != GRAPH_CONSTANT; k++)
         if (g->nodes[i].in[k] == (int)of)
             bits |= 1u << graph_wants(g, i, k, layout);
     return bits;
@@ -331,12 +331,13 @@ static enum err lower_node(struct lowering *x, size_t i)
     struct lowered *l = x->l;
     const struct graph_node *n = &l->graph->nodes[i];
     const int layout = x->layout[i], gives = graph_gives(l->graph, i, layout);
-    int in[GRAPH_MAX_INPUTS], *made = &x->made[i * GRAPH_LAYOUTS + (size_t)gives];
+    int in[GRAPH_MAX_INPUTS], n_in = 0, *made = &x->made[i * GRAPH_LAYOUTS + (size_t)gives];
     struct buf text;
     enum err e = ERR_OK;
 
     for (int k = 0; k < n->n_in && !e; k++)
-        e = tensor_as(x, (size_t)n->in[k], graph_wants(l->graph, i, k, layout), &in[k]);
+        if (l->graph->nodes[n->in[k]].op != GRAPH_CONSTANT)
+            e = tensor_as(x, (size_t)n->in[k], graph_wants(l->graph, i, k, layout), &in[n_in++]);
     if (e)
         return e;
     if (n->op == GRAPH_RESHAPE) {
@@ -355,7 +356,7 @@ static enum err lower_node(struct lowering *x, size_t i)
         return ERR_OK;
     }
     *made = add_tensor(l, i, "", gives, output_dtype(l->graph, i, l->dtype));
-    add_step(l, i, "", &text, in, n->n_in, *made);
+    add_step(l, i, "", &text, in, n_in, *made);
     return ERR_OK;
 }
 
@@ -491,7 +492,7 @@ static enum err lower_all(struct lowering *x)
         if (g->nodes[i].op == GRAPH_INPUT)
             lower_input(x, i);
     for (size_t i = 0; i < g->n_nodes && !e; i++)
-        if (g->nodes[i].op != GRAPH_INPUT)
+        if (g->nodes[i].op != GRAPH_INPUT && g->nodes[i].op != GRAPH_CONSTANT)
             e = lower_node(x, i);
     for (size_t k = 0; k < g->n_outputs && !e; k++)
         e = lower_output(x, (size_t)g->outputs[k]);

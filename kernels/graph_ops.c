@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define STEPS (GRAPH_KEY(STRIDE_H) | GRAPH_KEY(TOP))
-#define RELUS (GRAPH_WORD_RELU | GRAPH_WORD_RELU6)
+#define RELUS (GRAPH_WORD_RELU | GRAPH_WORD_RELU6 | GRAPH_WORD_CURVES)
 
 /* ---- shapes ---- */
 
@@ -218,10 +218,10 @@ static const char *epilogue_of_node(const struct graph *g, size_t i, enum dtype 
     const struct graph_node *n = &g->nodes[i];
     const unsigned add = dtype_is_bytes(t) ? EPILOGUE_JOIN : EPILOGUE_ADD;
 
+    if (n->relu6 || n->curve) /* refused of bytes with the workload */
+        return epilogue_word(EPILOGUE_BIAS | (n->n_in > 1 ? EPILOGUE_ADD : 0) | (n->relu6 ? EPILOGUE_RELU6 : n->curve));
     return epilogue_word(EPILOGUE_BIAS | (n->n_in > 1 ? add : 0) | (n->relu ? EPILOGUE_RELU : 0) |
-                         (n->relu6 ? EPILOGUE_RELU6 /* refused of bytes with the workload */
-                          : dtype_is_bytes(t) && !graph_gives_sums(g, i) ? EPILOGUE_REQUANT
-                                                                         : 0));
+                         (dtype_is_bytes(t) && !graph_gives_sums(g, i) ? EPILOGUE_REQUANT : 0));
 }
 
 /* "n=1 c=64 h=56 w=56" of a tensor; of one that is no images all behind its second dimension are rows. */
@@ -353,6 +353,30 @@ static void resize_sizes(const struct graph *g, size_t i, enum dtype t, int layo
     buf_printf(out, " size=%lld,%lld layout=%s", (long long)y[2], (long long)y[3], images_layouts[layout]);
 }
 
+/* Tables of rows by numbers in any order. */
+static enum err gather_shape(struct graph_node *n, const struct graph_shape *const in[], struct why *why)
+{
+    char words[128];
+
+    graph_shape_words(in[0], words, sizeof words);
+    if (in[0]->rank != 3)
+        return why_set(why, ERR_INPUT, "gather reads tables, of 3 dimensions, not %s", words);
+    n->shape = (struct graph_shape){3, {in[0]->dim[0], graph_elems(in[1]), in[0]->dim[2]}};
+    return ERR_OK;
+}
+
+static void gather_sizes(const struct graph *g, size_t i, enum dtype t, int layout, struct buf *out)
+{
+    const struct graph_node *n = &g->nodes[i], *x = &g->nodes[n->in[0]];
+
+    (void)t;
+    (void)layout;
+    buf_printf(out, " outer=%lld n=%lld m=%lld inner=%lld", (long long)x->shape.dim[0], (long long)x->shape.dim[1],
+               (long long)n->shape.dim[1], (long long)x->shape.dim[2]);
+    if (x->op == GRAPH_CONSTANT)
+        buf_puts(out, " weights=x");
+}
+
 /* All but the elements of x are own words. */
 static void copy_sizes(const struct graph *g, size_t i, enum dtype t, int layout, struct buf *out)
 {
@@ -406,9 +430,13 @@ const struct graph_rule graph_rules[N_GRAPH_OPS] = {
     [GRAPH_CONCAT] =
         {.name = "concat", .least_in = 2, .most_in = 2, .blocks = true, .shape = concat_shape, .sizes = concat_sizes},
     [GRAPH_SOFTMAX] = {.name = "softmax", .least_in = 1, .most_in = 1, .shape = softmax_shape, .sizes = softmax_sizes},
+    [GRAPH_GATHER] =
+        {.name = "gather", .least_in = 2, .most_in = 2, .constants = 1, .shape = gather_shape, .sizes = gather_sizes},
+    [GRAPH_CONSTANT] = {.name = "constant", .has_shape = true, .shape = given_shape},
     [GRAPH_ELTWISE] = {.name = "eltwise",
                        .least_in = 1,
                        .most_in = 4,
+                       .constants = 4,
                        .own_words = true,
                        .blocks = true,
                        .shape = graph_eltwise_shape,

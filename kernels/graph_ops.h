@@ -5,6 +5,7 @@
 
 #include "core/buf.h"
 #include "core/err.h"
+#include "kernels/epilogue.h"
 #include "kernels/graph.h"
 #include "runtime/dtype.h"
 
@@ -14,6 +15,7 @@
 /* A bit for each key; a key of several numbers has that of the first. */
 #define GRAPH_KEY(k) (1u << GRAPH_##k)
 enum { GRAPH_WORD_RELU = 1, GRAPH_WORD_MAX = 2, GRAPH_WORD_AVG = 4, GRAPH_WORD_GLOBAL = 8, GRAPH_WORD_RELU6 = 16 };
+#define GRAPH_WORD_CURVES EPILOGUE_CURVES /* the words of the epilogue, at its bits */
 
 struct graph_rule {
     const char *name;
@@ -22,6 +24,7 @@ struct graph_rule {
     bool has_shape;               /* its line has shape= */
     bool own_words;               /* other words of the line go into its workload */
     bool blocks;                  /* it can be computed in layouts with blocks of channels */
+    int constants;                /* so many inputs, from the first on, may be constants */
     /* Computes n->shape. Inputs are as many as may be, of at most GRAPH_MAX_ELEMS elements; ERR_INPUT in words. */
     enum err (*shape)(struct graph_node *n, const struct graph_shape *const in[], struct why *why);
     /* Appends " key=value ..." of its workload, own words left out; NULL: it has no kernel. */

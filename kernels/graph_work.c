@@ -4,6 +4,7 @@
 #include "core/buf.h"
 #include "core/err.h"
 #include "core/vec.h"
+#include "kernels/graph_fuse.h"
 #include "kernels/images.h"
 
 #include <assert.h>
@@ -52,7 +53,7 @@ static enum err add(struct growing *x, struct buf *text, const char *node, const
     return item->workload ? ERR_OK : ERR_NOMEM;
 }
 
-static enum err add_node(struct growing *x, size_t i, int layout)
+static enum err add_node(struct growing *x, size_t i, int layout, bool counts)
 {
     struct buf text;
     enum err e;
@@ -62,7 +63,7 @@ static enum err add_node(struct growing *x, size_t i, int layout)
     buf_init(&text, WORKLOAD_MAX_TEXT);
     e = graph_node_workload(x->g, i, x->dtype, layout, &text, x->why);
     if (!e)
-        return add(x, &text, x->g->nodes[i].name, "", true);
+        return add(x, &text, x->g->nodes[i].name, "", counts);
     buf_fini(&text);
     return e;
 }
@@ -112,18 +113,46 @@ static enum err add_transforms(struct growing *x, size_t i)
     return e;
 }
 
+static enum err add_in_layouts(struct growing *x, size_t i, bool counts)
+{
+    enum err e = ERR_OK;
+
+    for (int l = 0; l < GRAPH_LAYOUTS && !e; l++)
+        if (allowed(x, i) & 1u << l)
+            e = add_node(x, i, l, counts);
+    return e ? e : add_transforms(x, i);
+}
+
+/* All nodes of a graph, fused; then those of `apart` that are fused in it. */
+static enum err add_graphs(struct growing *x, const struct graph *fused, const struct graph *apart)
+{
+    enum err e = ERR_OK;
+
+    x->g = fused;
+    for (size_t i = 0; i < fused->n_nodes && !e; i++)
+        e = add_in_layouts(x, i, true);
+    x->g = apart;
+    for (size_t i = 0; i < apart->n_nodes && !e; i++) {
+        const size_t reader = graph_fuses(apart, i, x->dtype);
+
+        if (reader)
+            e = add_in_layouts(x, i, false);
+        if (reader && !e)
+            e = add_in_layouts(x, reader, false);
+    }
+    return e;
+}
+
 enum err graph_work_init(struct graph_work *out, const struct graph *g, enum dtype t, unsigned layouts, struct why *why)
 {
     struct graph_work w = {.items = NULL};
-    struct growing x = {&w, g, t, layouts, why, 0};
-    enum err e = ERR_OK;
+    struct growing x = {.w = &w, .dtype = t, .layouts = layouts, .why = why};
+    struct graph fused;
+    enum err e = graph_fuse_all(g, t, &fused, NULL);
 
-    for (size_t i = 0; i < g->n_nodes && !e; i++) {
-        for (int l = 0; l < GRAPH_LAYOUTS && !e; l++)
-            if (allowed(&x, i) & 1u << l)
-                e = add_node(&x, i, l);
-        if (!e)
-            e = add_transforms(&x, i);
+    if (!e) {
+        e = add_graphs(&x, &fused, g);
+        graph_fini(&fused);
     }
     if (e == ERR_NOMEM)
         why_set(why, e, "out of memory");

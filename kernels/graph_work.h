@@ -13,7 +13,7 @@
 struct graph_work_item {
     char *workload;
     char name[LOWERED_NAME_BYTES]; /* of the first node that has it; "pool0_to_nchw16c" of a transform */
-    int count;                     /* nodes that have it; 1 of a transform */
+    int count;                     /* nodes that have it; 1 of a transform, and of what is behind the graph's */
 };
 
 struct graph_work {
@@ -22,8 +22,8 @@ struct graph_work {
 };
 
 /* Every workload of every node in the layouts allowed (a bit each; a node that can have none of them has nchw, or
- * nchw4c in int8), and every transform that may come between them. In the order of the graph. ERR_INPUT with words;
- * ERR_NOMEM. */
+ * nchw4c in int8), and every transform that may come between them. In the order of the graph, with as many nodes fused
+ * as can be (graph_fuse.h), and behind these the workloads of such nodes apart. ERR_INPUT with words; ERR_NOMEM. */
 enum err graph_work_init(struct graph_work *out, const struct graph *g, enum dtype t, unsigned layouts,
                          struct why *why);
 void graph_work_fini(struct graph_work *w);

@@ -3,6 +3,7 @@
 
 #include "core/err.h"
 #include "kernels/add/add.h"
+#include "kernels/attention/attention.h"
 #include "kernels/batch_gemm/batch_gemm.h"
 #include "kernels/concat/concat.h"
 #include "kernels/conv2d/conv2d.h"
@@ -10,6 +11,7 @@
 #include "kernels/dense/dense.h"
 #include "kernels/depthwise_conv2d/depthwise_conv2d.h"
 #include "kernels/eltwise/eltwise.h"
+#include "kernels/gather/gather.h"
 #include "kernels/pool2d/pool2d.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/resize2d/resize2d.h"
@@ -39,7 +41,9 @@ const struct operator_desc *const operator_table[] = {
     &operator_transform,
     &operator_eltwise,
     &operator_reduce,
+    &operator_gather,
     &operator_resize2d,
+    &operator_attention,
     /* the next one here */
     NULL,
 };

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* concat.c - tensors one behind the other: activations two at a time; constants around one activation are put there as
- * pads are. */
+/* concat.c - tensors one behind the other, two at a time; constants around one activation are put there as pads are. */
 #include "onnx/model.h"
 #include "onnx/views.h"
 
@@ -71,13 +70,8 @@ static const struct onnx_value *between_constants(struct onnx_import *m, const O
     const struct onnx_value *x = NULL;
 
     for (size_t k = 0; k < node->n_input; k++)
-        if (onnx_is_activation(onnx_in(m, node, k))) {
-            if (x) {
-                onnx_refuse(m, "of constants with several activations");
-                return NULL;
-            }
+        if (onnx_is_activation(onnx_in(m, node, k)))
             x = onnx_in(m, node, k);
-        }
     assert(x);
     onnx_view_of(x, s);
     for (size_t k = 0, after = 0; k < node->n_input; k++) {
@@ -125,33 +119,39 @@ static enum onnx_role concat_constants(struct onnx_import *m, const Onnx__NodePr
     return constants ? onnx_with_constant(m, node, &y, constants, 'A', false) : ONNX_PLAIN;
 }
 
-/* Two at a time: the first with the second, that with the third. */
+/* Two at a time: the first with the second, that with the third; constants between several activations are copied. */
 enum onnx_role onnx_layer_concat(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const struct onnx_value *first = onnx_in(m, node, 0);
     const int rank = first ? first->shape.rank : 0;
     struct graph_shape shape;
     enum onnx_role role = ONNX_PLAIN;
+    size_t n_activations = 0;
     int joined = -1, axis;
 
-    for (size_t k = 0; k < node->n_input; k++)
+    for (size_t k = 0; k < node->n_input; k++) {
         if (!onnx_in(m, node, k))
             return onnx_refuse(m, "an input is left out");
+        n_activations += onnx_is_activation(onnx_in(m, node, k));
+    }
     if (!first || !onnx_axis(node, 0, rank, &axis))
         return onnx_refuse(m, "an axis that is none");
     shape = first->shape;
     if (node->n_input < 2)
         return onnx_identity(m, node);
-    for (size_t k = 0; k < node->n_input; k++)
-        if (onnx_in(m, node, k)->kind == ONNX_CONSTANT)
-            return concat_constants(m, node, axis);
+    if (n_activations == 1)
+        return concat_constants(m, node, axis);
     for (size_t k = 0; k < node->n_input && role == ONNX_PLAIN; k++) {
         const struct onnx_value *v = onnx_in(m, node, k);
         struct graph_shape alike = v->shape;
+        struct onnx_value copied;
         int i, more;
 
-        if (!onnx_is_activation(v) || v->shape.rank != rank)
+        if (v->shape.rank != rank)
             return onnx_refuse(m, "of other numbers of dimensions");
+        if (v->kind == ONNX_CONSTANT && !onnx_as_activation(m, v, &copied))
+            return m->failed ? role : ONNX_UNSUPPORTED;
+        v = v->kind == ONNX_CONSTANT ? &copied : v;
         alike.dim[axis] = first->shape.dim[axis];
         if (!graph_same_shape(&alike, &first->shape))
             return onnx_refuse(m, "shapes that do not fit");

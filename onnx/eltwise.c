@@ -26,10 +26,18 @@ static const struct rule {
     bool any_number; /* of inputs: of the first two, of that and the third ... */
 } rules[] = {
     {"Abs", "abs(a)", {{NULL, 0}}, false},
+    {"Acos", "acos(a)", {{NULL, 0}}, false},
+    {"Acosh", "acosh(a)", {{NULL, 0}}, false},
     {"Add", "add(a,b)", {{NULL, 0}}, false},
     {"And", "mul(a,b)", {{NULL, 0}}, false},
+    {"Asin", "asin(a)", {{NULL, 0}}, false},
+    {"Asinh", "asinh(a)", {{NULL, 0}}, false},
+    {"Atan", "atan(a)", {{NULL, 0}}, false},
+    {"Atanh", "atanh(a)", {{NULL, 0}}, false},
     {"Ceil", "ceil(a)", {{NULL, 0}}, false},
     {"Celu", "mul(elu(div(a,$alpha),1),$alpha)", {{"alpha", 1}}, false},
+    {"Cos", "cos(a)", {{NULL, 0}}, false},
+    {"Cosh", "cosh(a)", {{NULL, 0}}, false},
     {"Div", "div(a,b)", {{NULL, 0}}, false},
     {"Elu", "elu(a,$alpha)", {{"alpha", 1}}, false},
     {"Equal", "equal(a,b)", {{NULL, 0}}, false},
@@ -40,6 +48,7 @@ static const struct rule {
     {"GreaterOrEqual", "sub(1,less(a,b))", {{NULL, 0}}, false},
     {"HardSigmoid", "hard_sigmoid(a,$alpha,$beta)", {{"alpha", 0.2}, {"beta", 0.5}}, false},
     {"HardSwish", "hard_swish(a)", {{NULL, 0}}, false},
+    {"IsNaN", "sub(1,equal(a,a))", {{NULL, 0}}, false},
     {"LeakyRelu", "leaky_relu(a,$alpha)", {{"alpha", 0.01}}, false},
     {"Less", "less(a,b)", {{NULL, 0}}, false},
     {"LessOrEqual", "sub(1,less(b,a))", {{NULL, 0}}, false},
@@ -68,12 +77,15 @@ static const struct rule {
      false},
     {"Sigmoid", "sigmoid(a)", {{NULL, 0}}, false},
     {"Sign", "sign(a)", {{NULL, 0}}, false},
+    {"Sin", "sin(a)", {{NULL, 0}}, false},
+    {"Sinh", "sinh(a)", {{NULL, 0}}, false},
     {"Softplus", "softplus(a)", {{NULL, 0}}, false},
     {"Softsign", "softsign(a)", {{NULL, 0}}, false},
     {"Sqrt", "sqrt(a)", {{NULL, 0}}, false},
     {"Sub", "sub(a,b)", {{NULL, 0}}, false},
     {"Sum", "add(a,b)", {{NULL, 0}}, true},
     {"Swish", "mul(a,sigmoid(mul(a,$alpha)))", {{"alpha", 1}}, false},
+    {"Tan", "tan(a)", {{NULL, 0}}, false},
     {"Tanh", "tanh(a)", {{NULL, 0}}, false},
     {"ThresholdedRelu", "where(less($alpha,a),a,0)", {{"alpha", 1}}, false},
     {"Where", "where(a,b,c)", {{NULL, 0}}, false},
@@ -120,6 +132,7 @@ static bool is_uniform(const struct onnx_value *v)
     return n > 0;
 }
 
+/* A constant is a number where it is one, finite; else a layer. */
 static bool read_operand(struct onnx_import *m, const struct onnx_value *v, struct operand *out)
 {
     static const struct graph_shape one = {1, {1}};
@@ -130,7 +143,8 @@ static bool read_operand(struct onnx_import *m, const struct onnx_value *v, stru
     if (v->kind == ONNX_CONSTANT) {
         out->is_number = is_uniform(v) && isfinite((float)onnx_at(v, 0));
         out->number = out->is_number ? (float)onnx_at(v, 0) : 0;
-        return out->is_number;
+        out->i_layer = out->is_number ? 0 : onnx_constant_layer(m, v, &v->shape);
+        return out->i_layer >= 0;
     }
     out->i_layer = onnx_layer_as(m, v, v->shape.rank ? &v->shape : &one);
     out->sole = v->sole && out->i_layer == v->i_layer;
@@ -323,12 +337,12 @@ static enum onnx_role all_of(struct onnx_import *m, const Onnx__NodeProto *node,
 
     for (size_t k = 0; k < n; k++)
         if (!read_operand(m, onnx_in(m, node, k), &operands[k]))
-            return m->failed ? ONNX_PLAIN : onnx_refuse(m, "with a constant of several numbers, or none");
+            return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
     role = join(m, node, rule, rule->text, operands, n, &more);
     for (size_t k = n; k < node->n_input && role != ONNX_UNSUPPORTED && !m->failed; k++) {
         operands[0] = more;
         if (!read_operand(m, onnx_in(m, node, k), &operands[1]))
-            return m->failed ? ONNX_PLAIN : onnx_refuse(m, "with a constant of several numbers, or none");
+            return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
         role = join(m, node, rule, rule->text, operands, 2, &more);
     }
     if (strcmp(rule->op, "Mean") == 0 && role != ONNX_UNSUPPORTED && !m->failed) {
@@ -399,6 +413,17 @@ enum onnx_role onnx_equal(struct onnx_import *m, const Onnx__NodeProto *node)
     return onnx_eltwise(m, node);
 }
 
+enum onnx_role onnx_is_inf(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    static const char *const texts[] = {NULL, "less(b,a)", "less(b,neg(a))", "less(b,abs(a))"};
+    const int64_t above = onnx_attribute_int(node, "detect_positive", 1) != 0;
+    const int64_t below = onnx_attribute_int(node, "detect_negative", 1) != 0;
+
+    if (!above && !below)
+        return onnx_refuse(m, "of neither sign");
+    return onnx_eltwise_of(m, node, texts[above + 2 * below], (const double[]){(double)FLT_MAX}, 1);
+}
+
 /* Of a condition that is one constant the input that it chooses. */
 enum onnx_role onnx_where(struct onnx_import *m, const Onnx__NodeProto *node)
 {
@@ -456,7 +481,7 @@ enum onnx_role onnx_eltwise_of(struct onnx_import *m, const Onnx__NodeProto *nod
 
     assert(n < ELTWISE_MAX_INPUTS);
     if (!read_operand(m, onnx_in(m, node, 0), &operands[0]))
-        return m->failed ? ONNX_PLAIN : onnx_refuse(m, "of a constant");
+        return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
     for (size_t k = 0; k < n; k++)
         operands[k + 1] = (struct operand){.is_number = true, .number = (float)numbers[k]};
     return join(m, node, NULL, text, operands, n + 1, &out);
@@ -470,7 +495,7 @@ enum onnx_role onnx_eltwise_values(struct onnx_import *m, const Onnx__NodeProto 
     assert(n < ELTWISE_MAX_INPUTS);
     for (size_t k = 0; k < n; k++)
         if (!read_operand(m, values[k], &operands[k]))
-            return m->failed ? ONNX_PLAIN : onnx_refuse(m, "with a constant of several numbers");
+            return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
     operands[n] = (struct operand){.is_number = true, .number = (float)number};
     return join(m, node, NULL, text, operands, n + 1, &out);
 }

@@ -62,6 +62,8 @@ enum onnx_role onnx_binary(struct onnx_import *m, const Onnx__NodeProto *node)
 
     if (!a || !b || node->n_input != 2)
         return onnx_eltwise(m, node);
+    if (op == 'D' && ((onnx_is_activation(a) && !a->is_float) || (onnx_is_activation(b) && !b->is_float)))
+        return onnx_refuse(m, "of whole numbers, which are computed as floats");
     if (a->kind != ONNX_CONSTANT || b->kind != ONNX_CONSTANT)
         return onnx_layer_binary(m, node);
     if (!graph_broadcast(&a->shape, &b->shape, &shape))
@@ -73,10 +75,26 @@ enum onnx_role onnx_binary(struct onnx_import *m, const Onnx__NodeProto *node)
     return ONNX_FOLDED;
 }
 
-static bool is_float_type(int64_t t)
+bool onnx_is_float_type(int64_t t)
 {
     return t == ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT || t == ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT16 ||
            t == ONNX__TENSOR_PROTO__DATA_TYPE__DOUBLE || t == ONNX__TENSOR_PROTO__DATA_TYPE__BFLOAT16;
+}
+
+bool onnx_is_whole_type(int64_t t)
+{
+    return (t >= ONNX__TENSOR_PROTO__DATA_TYPE__UINT8 && t <= ONNX__TENSOR_PROTO__DATA_TYPE__INT64) ||
+           t == ONNX__TENSOR_PROTO__DATA_TYPE__BOOL || t == ONNX__TENSOR_PROTO__DATA_TYPE__UINT32 ||
+           t == ONNX__TENSOR_PROTO__DATA_TYPE__UINT64;
+}
+
+/* An activation of another type: what is behind the point goes, what is not 0 is true. */
+static enum onnx_role cast_activation(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
+                                      bool is_float, bool is_truth)
+{
+    return is_truth                   ? onnx_eltwise_of(m, node, "sub(1,equal(a,0))", NULL, 0)
+           : is_float || !x->is_float ? onnx_identity(m, node)
+                                      : onnx_eltwise_of(m, node, "where(less(a,0),ceil(a),floor(a))", NULL, 0);
 }
 
 enum onnx_role onnx_cast(struct onnx_import *m, const Onnx__NodeProto *node)
@@ -84,16 +102,16 @@ enum onnx_role onnx_cast(struct onnx_import *m, const Onnx__NodeProto *node)
     const struct onnx_value *x = onnx_in(m, node, 0);
     const struct onnx_value *like = onnx_in(m, node, 1); /* of CastLike */
     const int64_t to = onnx_attribute_int(node, "to", 0);
-    const bool is_float = is_float_type(to) || (like && (like->kind == ONNX_ACTIVATION || like->is_float));
+    const bool is_float = onnx_is_float_type(to) || (like && like->is_float);
     const bool is_truth = to == ONNX__TENSOR_PROTO__DATA_TYPE__BOOL;
     const bool is_int =
         is_truth || to == ONNX__TENSOR_PROTO__DATA_TYPE__INT64 || to == ONNX__TENSOR_PROTO__DATA_TYPE__INT32;
     double *v;
 
-    if (!x || (!is_float && (!is_int || x->kind != ONNX_CONSTANT)))
+    if (!x || (!is_float && !is_int))
         return onnx_refuse(m, "to type %lld", (long long)to);
     if (x->kind == ONNX_ACTIVATION)
-        return onnx_identity(m, node);
+        return cast_activation(m, node, x, is_float, is_truth);
     v = onnx_make_constant(m, onnx_out(m, node, 0), &x->shape, is_float);
     for (int64_t i = 0, n = v ? onnx_shape_elems(&x->shape) : 0; i < n; i++)
         v[i] = is_float ? onnx_at(x, i) : is_truth ? onnx_at(x, i) < 0 || onnx_at(x, i) > 0 : trunc(onnx_at(x, i));
@@ -238,10 +256,10 @@ enum onnx_role onnx_gather(struct onnx_import *m, const Onnx__NodeProto *node)
     int axis;
     double *v;
 
-    if (!x || !at || at->kind != ONNX_CONSTANT)
-        return onnx_refuse(m, "indices that are not constant");
-    if (x->kind == ONNX_ACTIVATION)
-        return onnx_gather_view(m, node);
+    if (!x || !at)
+        return onnx_refuse(m, "expected a tensor and indices");
+    if (x->kind == ONNX_ACTIVATION || at->kind == ONNX_ACTIVATION)
+        return onnx_gather_layer(m, node);
     if (!onnx_axis(node, 0, x->shape.rank, &axis) || x->shape.rank - 1 + at->shape.rank > ONNX_MAX_RANK)
         return onnx_refuse(m, "an axis that is none");
     for (int i = 0; i < x->shape.rank; i++)

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define EXPECTED_TYPES "expected floats, whole numbers of 8 bits or more, or truth values"
+
 /* ---- names ---- */
 
 static bool is_own_domain(const char *domain)
@@ -205,10 +207,9 @@ static enum err read_input(struct onnx_import *m, const Onnx__ValueInfoProto *in
     if (!tensor || !tensor->shape || tensor->shape->n_dim > GRAPH_MAX_RANK)
         return why_set(why, ERR_UNSUPPORTED, "input %.100s: expected a tensor of at most %d dimensions", input->name,
                        GRAPH_MAX_RANK);
-    if (tensor->elem_type != ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT &&
-        tensor->elem_type != ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT16)
-        return why_set(why, ERR_UNSUPPORTED, "input %.100s: elements of type %d: expected floats or halves",
-                       input->name, (int)tensor->elem_type);
+    if (!onnx_is_float_type(tensor->elem_type) && !onnx_is_whole_type(tensor->elem_type))
+        return why_set(why, ERR_UNSUPPORTED, "input %.100s: elements of type %d: " EXPECTED_TYPES, input->name,
+                       (int)tensor->elem_type);
     given.rank = (int)tensor->shape->n_dim;
     for (int k = 0; k < given.rank && !e; k++)
         e = read_dim(m, input, k, tensor->shape->dim[k], &given.dim[k], why);
@@ -219,6 +220,7 @@ static enum err read_input(struct onnx_import *m, const Onnx__ValueInfoProto *in
         return why_set(why, ERR_LIMIT, "input %.100s: too large", input->name);
     m->layers[i].node.shape = given.rank ? given : (struct graph_shape){1, {1}};
     onnx_make_activation(value_named(m, input->name), i, &given);
+    value_named(m, input->name)->is_float = onnx_is_float_type(tensor->elem_type);
     return ERR_OK;
 }
 
@@ -358,6 +360,23 @@ static enum err note(struct onnx_import *m, const Onnx__NodeProto *node, enum on
     return ERR_OK;
 }
 
+/* Are the elements that a node gives floats? As those of its first input, of Where and CastLike its second, but for
+ * operators with a type of their own. */
+static bool gives_floats(const struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    static const char *const whole[] = {"And",   "ArgMax", "ArgMin", "Equal",       "Greater", "GreaterOrEqual",
+                                        "IsInf", "IsNaN",  "Less",   "LessOrEqual", "Not",     "Or",
+                                        "Xor"};
+    const bool second = strcmp(node->op_type, "Where") == 0 || strcmp(node->op_type, "CastLike") == 0;
+    const struct onnx_value *x = onnx_in(m, node, second);
+
+    for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++)
+        if (strcmp(node->op_type, whole[i]) == 0)
+            return false;
+    return strcmp(node->op_type, "Cast") == 0 ? onnx_is_float_type(onnx_attribute_int(node, "to", 0))
+                                              : !x || x->is_float;
+}
+
 static enum err read_node(struct onnx_import *m, const Onnx__NodeProto *node, struct why *why)
 {
     const struct onnx_operator *o = operator_of(node);
@@ -377,6 +396,8 @@ static enum err read_node(struct onnx_import *m, const Onnx__NodeProto *node, st
 
         if (v && (role >= ONNX_UNSUPPORTED || v->kind == ONNX_UNMADE))
             v->kind = ONNX_NOT_HERE;
+        if (v && v->kind == ONNX_ACTIVATION)
+            v->is_float = gives_floats(m, node);
     }
     if (role == ONNX_UNSUPPORTED && node->op_type)
         onnx_stand_in(m, node);
@@ -395,10 +416,15 @@ static bool is_given(const struct onnx_import *m, int i_layer)
 static bool read_output(struct onnx_import *m, struct onnx_value *v)
 {
     const struct graph_shape one = {1, {1}};
+    struct onnx_value copied;
     int i;
 
+    if (v->kind == ONNX_CONSTANT && !onnx_as_activation(m, v, &copied))
+        return false;
+    if (v->kind == ONNX_CONSTANT)
+        v = &copied;
     if (v->kind != ONNX_ACTIVATION) {
-        onnx_refuse(m, "output %.100s is %s", v->name, v->kind == ONNX_NOT_HERE ? "not computed" : "constant");
+        onnx_refuse(m, "output %.100s is not computed", v->name);
         return false;
     }
     if (!onnx_dense(m, v))
@@ -416,17 +442,17 @@ static bool read_output(struct onnx_import *m, struct onnx_value *v)
     return i >= 0;
 }
 
-/* Where its type is told. Truth values are computed as floats: outside they would be none. */
-static bool is_float_output(struct onnx_import *m, const Onnx__ValueInfoProto *output)
+/* Whole numbers and truth values are given as floats. */
+static bool is_known_output(struct onnx_import *m, const Onnx__ValueInfoProto *output)
 {
     const Onnx__TypeProto *t = output->type;
     const int type = t && t->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE && t->tensor_type
                          ? (int)t->tensor_type->elem_type
                          : 0;
 
-    if (type == 0 || type == ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT || type == ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT16)
+    if (type == 0 || onnx_is_float_type(type) || onnx_is_whole_type(type))
         return true;
-    onnx_refuse(m, "output %.100s has elements of type %d: expected floats or halves", output->name, type);
+    onnx_refuse(m, "output %.100s has elements of type %d: " EXPECTED_TYPES, output->name, type);
     return false;
 }
 
@@ -437,7 +463,7 @@ static void find_outputs(struct onnx_import *m)
 
     m->is_whole = true;
     for (size_t k = 0; k < g->n_output; k++)
-        if (!is_float_output(m, g->output[k]))
+        if (!is_known_output(m, g->output[k]))
             m->is_whole = false;
     for (size_t k = 0; k < g->n_output; k++)
         m->is_whole = read_output(m, value_named(m, g->output[k]->name)) && m->is_whole;

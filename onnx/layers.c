@@ -454,10 +454,8 @@ enum onnx_role onnx_with_constant(struct onnx_import *m, const Onnx__NodeProto *
 
     if (n == 1 && (!fits || (op == 'D' && constant_first) || !folds_scale(m, x, from)))
         return onnx_eltwise(m, node);
-    if (!fits || n < 1)
-        return onnx_refuse(m, "with a constant that does not fit, or larger than the activation");
-    if (graph_stretch(&x->shape, from, to) > (n > ONNX_MAX_REPEATED ? n : ONNX_MAX_REPEATED))
-        return onnx_refuse(m, "with a constant that is repeated over %d times", ONNX_MAX_REPEATED);
+    if (!fits || n < 1 || graph_stretch(&x->shape, from, to) > (n > ONNX_MAX_REPEATED ? n : ONNX_MAX_REPEATED))
+        return m->opset < 7 ? onnx_refuse(m, "with a constant that does not fit") : onnx_eltwise(m, node);
     if (op != 'D' || !constant_first)
         return combine_along(m, node, x, constant, op, constant_first, from, to);
     if (onnx_eltwise_values(m, node, "reciprocal(a)", &x, 1, 0) == ONNX_UNSUPPORTED)
@@ -686,6 +684,19 @@ const struct onnx_operator onnx_operators[] = {
     {"Or", onnx_eltwise, "", ONNX_TAKES_DENSE},
     {"Where", onnx_where, "", ONNX_TAKES_DENSE},
     {"Xor", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Acos", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Acosh", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Asin", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Asinh", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Atan", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Atanh", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Cos", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Cosh", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Sin", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Sinh", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"Tan", onnx_eltwise, "", ONNX_TAKES_DENSE},
+    {"IsInf", onnx_is_inf, " detect_negative detect_positive ", ONNX_TAKES_DENSE},
+    {"IsNaN", onnx_eltwise, "", ONNX_TAKES_DENSE},
     {"Ceil", onnx_eltwise, "", ONNX_TAKES_DENSE},
     {"Celu", onnx_eltwise, " alpha ", ONNX_TAKES_DENSE},
     {"Elu", onnx_eltwise, " alpha ", ONNX_TAKES_DENSE},
@@ -716,6 +727,11 @@ const struct onnx_operator onnx_operators[] = {
     {"Swish", onnx_eltwise, " alpha ", ONNX_TAKES_DENSE},
     {"Tanh", onnx_eltwise, "", ONNX_TAKES_DENSE},
     {"ThresholdedRelu", onnx_eltwise, " alpha ", ONNX_TAKES_DENSE},
+    {"ArgMax", onnx_arg, " axis keepdims select_last_index ", ONNX_TAKES_DENSE},
+    {"ArgMin", onnx_arg, " axis keepdims select_last_index ", ONNX_TAKES_DENSE},
+    {"Hardmax", onnx_hardmax, " axis ", ONNX_TAKES_DENSE},
+    {"CumSum", onnx_cum_sum, " exclusive reverse ", ONNX_TAKES_VIEWS},
+    {"Trilu", onnx_trilu, " upper ", ONNX_TAKES_DENSE},
     {"CastLike", onnx_cast, " saturate round_mode ", ONNX_TAKES_DENSE},
     {"LogSoftmax", onnx_log_softmax, " axis ", ONNX_TAKES_DENSE},
     {"LRN", onnx_lrn, " alpha beta bias size ", ONNX_TAKES_DENSE},

@@ -224,9 +224,11 @@ bool onnx_give_weights(struct onnx_import *m, struct onnx_layer *l, const struct
 
 double onnx_weight_at(const struct onnx_layer *l, int64_t i)
 {
-    const int64_t taps = l->n_w / l->n_bias, k = i / taps;
+    const int64_t taps = l->n_bias ? l->n_w / l->n_bias : l->n_w, k = i / taps;
 
-    assert(i >= 0 && k < l->n_bias);
+    assert(i >= 0 && i < l->n_w);
+    if (!l->bias)
+        return onnx_at(l->w, i);
     return l->factor[k] * (l->w ? onnx_at(l->w, l->w_transposed ? i % taps * l->n_bias + k : i) : 1);
 }
 
@@ -242,6 +244,40 @@ int onnx_layer_as(struct onnx_import *m, const struct onnx_value *v, const struc
     if (i >= 0)
         m->layers[i].node.shape = *shape;
     return i;
+}
+
+int onnx_constant_layer(struct onnx_import *m, const struct onnx_value *v, const struct graph_shape *shape)
+{
+    const Onnx__NodeProto named = {.name = (char *)(uintptr_t)v->name};
+    const int64_t n = graph_elems(shape);
+    int i;
+
+    assert(v->kind == ONNX_CONSTANT);
+    if (n < 1) {
+        onnx_refuse(m, "a constant of no elements, or over %lld", (long long)GRAPH_MAX_ELEMS);
+        return -1;
+    }
+    i = onnx_new_layer(m, &named, GRAPH_CONSTANT, -1);
+    if (i < 0)
+        return -1;
+    m->layers[i].node.shape = shape->rank ? *shape : (struct graph_shape){1, {1}};
+    m->layers[i].w = v;
+    m->layers[i].n_w = n;
+    return i;
+}
+
+bool onnx_as_activation(struct onnx_import *m, const struct onnx_value *v, struct onnx_value *out)
+{
+    const Onnx__NodeProto named = {.name = (char *)(uintptr_t)v->name};
+    const int of = onnx_constant_layer(m, v, &v->shape), i = of < 0 ? -1 : onnx_new_layer(m, &named, GRAPH_ELTWISE, of);
+
+    if (i < 0)
+        return false;
+    strcpy(m->layers[i].node.words, "f=a");
+    m->layers[i].node.shape = m->layers[of].node.shape;
+    *out = (struct onnx_value){.name = v->name, .n_readers = 1, .is_float = v->is_float};
+    onnx_make_activation(out, i, &v->shape);
+    return true;
 }
 
 enum onnx_role onnx_finish(struct onnx_import *m, const Onnx__NodeProto *node, int i_layer, enum onnx_role role)

@@ -29,8 +29,8 @@ struct onnx_value {
     struct graph_shape shape;
     size_t n_readers; /* nodes, and one for the model's output */
     bool is_output;
+    bool is_float; /* else whole numbers or truth values, computed as floats */
     /* a constant: `v` where it was computed, else the tensor's elements */
-    bool is_float;
     struct onnx_tensor tensor;
     double *v;
     bool is_uniform; /* every element is v[0] */
@@ -40,7 +40,7 @@ struct onnx_value {
     const struct onnx_view *view; /* NULL: none */
 };
 
-/* A line of the graph to be, and its weights. */
+/* A line of the graph to be, and its weights; a constant's are those of the layers that read it. */
 struct onnx_layer {
     struct graph_node node;
     const struct onnx_value *w; /* a constant, read when it is written; NULL: of n_w ones */
@@ -87,10 +87,10 @@ struct onnx_operator {
 };
 extern const struct onnx_operator onnx_operators[]; /* ended by name == NULL */
 
-/* The operators of concat.c, eltwise.c, fold.c, move.c, layers.c, normalize.c, reduce.c, resize.c, transposed.c and
+/* The operators of concat.c, eltwise.c, fold.c, move.c, layers.c, normalize.c, places.c, reduce.c, resize.c, transposed.c and
  * windows.c. */
-onnx_op onnx_eltwise, onnx_equal, onnx_where, onnx_mod, onnx_prelu, onnx_gelu, onnx_normalization, onnx_log_softmax,
-    onnx_lrn, onnx_group_normalization, onnx_lp_normalization, onnx_size_of, onnx_range;
+onnx_op onnx_eltwise, onnx_equal, onnx_is_inf, onnx_where, onnx_mod, onnx_prelu, onnx_gelu, onnx_normalization, onnx_log_softmax,
+    onnx_lrn, onnx_group_normalization, onnx_lp_normalization, onnx_size_of, onnx_range, onnx_arg, onnx_hardmax, onnx_cum_sum, onnx_trilu;
 onnx_op onnx_binary, onnx_cast, onnx_constant, onnx_constant_of_shape, onnx_shape_of, onnx_gather, onnx_concat,
     onnx_slice, onnx_expand, onnx_reshape, onnx_flatten, onnx_squeeze, onnx_unsqueeze, onnx_transpose, onnx_identity,
     onnx_dropout, onnx_split, onnx_tile, onnx_pad, onnx_depth_to_space, onnx_space_to_depth;
@@ -110,6 +110,10 @@ struct onnx_value *onnx_out(const struct onnx_import *m, const Onnx__NodeProto *
 int64_t onnx_attribute_int(const Onnx__NodeProto *node, const char *name, int64_t otherwise);
 double onnx_attribute_real(const Onnx__NodeProto *node, const char *name, double otherwise);
 const Onnx__AttributeProto *onnx_attribute(const Onnx__NodeProto *node, const char *name);
+
+/* Of Onnx__TensorProto__DataType: floats; whole numbers of 8 bits or more and truth values. */
+bool onnx_is_float_type(int64_t t);
+bool onnx_is_whole_type(int64_t t);
 
 /* Element i of a constant; as a whole number, false where it is none of at most 2^53. */
 double onnx_at(const struct onnx_value *v, int64_t i);
@@ -146,6 +150,13 @@ bool onnx_give_weights(struct onnx_import *m, struct onnx_layer *l, const struct
 /* The layer that gives an activation's elements in a shape that has as many: that of the value itself, or one that
  * only reshapes it. -1: m->failed is set. */
 int onnx_layer_as(struct onnx_import *m, const struct onnx_value *v, const struct graph_shape *shape);
+
+/* A layer that is a constant of the model in a shape, for an operator that reads constants; -1: m->failed, or words: it is
+ * too large. */
+int onnx_constant_layer(struct onnx_import *m, const struct onnx_value *v, const struct graph_shape *shape);
+
+/* A constant as an activation, for operators that read none: it is copied in each run. False: m->failed, or words. */
+bool onnx_as_activation(struct onnx_import *m, const struct onnx_value *v, struct onnx_value *out);
 
 /* The shape of what a layer gives, from its keys and inputs, and the node's output made of it. ONNX_UNSUPPORTED with
  * words where they do not fit, else `role`. */
@@ -193,6 +204,6 @@ enum onnx_role onnx_eltwise_of(struct onnx_import *m, const Onnx__NodeProto *nod
                                const double *numbers, size_t n);
 
 /* Elementwise Add, Sub, Mul, Div, Concat and Gather, where an input is no constant. */
-onnx_op onnx_layer_binary, onnx_layer_concat, onnx_gather_view;
+onnx_op onnx_layer_binary, onnx_layer_concat, onnx_gather_layer;
 
 #endif

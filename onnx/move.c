@@ -105,27 +105,70 @@ enum onnx_role onnx_split(struct onnx_import *m, const Onnx__NodeProto *node)
     return role;
 }
 
-/* Of an activation, by indices that are as far from each other: a slice, whose axis takes the indices' shape. */
-enum onnx_role onnx_gather_view(struct onnx_import *m, const Onnx__NodeProto *node)
+/* Constant indices of an axis of `size` places; *step: how far they are apart, 0: not as far from each other. False:
+ * one is outside. */
+static bool read_indices(const struct onnx_value *at, int64_t size, int64_t *first, int64_t *step)
 {
-    const struct onnx_value *x = onnx_in(m, node, 0), *at = onnx_in(m, node, 1);
     const int64_t n = onnx_shape_elems(&at->shape);
-    int64_t first = 0, step = 1, i_at = 0, size;
+    int64_t i_at = 0, apart = 1;
+    bool regular = true;
+
+    for (int64_t i = 0; i < n; i++) {
+        if (!onnx_int_at(at, i, &i_at) || i_at < -size || i_at >= size)
+            return false;
+        i_at += i_at < 0 ? size : 0;
+        *first = i ? *first : i_at;
+        apart = i == 1 ? i_at - *first : apart;
+        regular = regular && i_at == *first + i * apart;
+    }
+    *step = regular ? apart : 0;
+    return true;
+}
+
+/* Rows of a table, by indices of any order: the axis is that of the rows. */
+static enum onnx_role gather_rows(struct onnx_import *m, const Onnx__NodeProto *node, struct onnx_value *x,
+                                  struct onnx_value *at, int axis)
+{
+    const struct graph_shape table = {
+        3, {graph_stretch(&x->shape, 0, axis), x->shape.dim[axis], graph_stretch(&x->shape, axis + 1, x->shape.rank)}};
+    const struct graph_shape list = {1, {onnx_shape_elems(&at->shape)}};
+    struct graph_shape shape = {.rank = 0};
+    struct onnx_value copied = *at;
+    int of, numbers, i;
+
+    for (int d = 0; d < x->shape.rank; d++)
+        for (int k = 0; k < (d == axis ? at->shape.rank : 1); k++)
+            shape.dim[shape.rank++] = d == axis ? at->shape.dim[k] : x->shape.dim[d];
+    if ((x->kind == ONNX_ACTIVATION && !onnx_dense(m, x)) || (at->kind == ONNX_ACTIVATION && !onnx_dense(m, at)) ||
+        (at->kind == ONNX_CONSTANT && !onnx_as_activation(m, at, &copied)))
+        return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
+    of = x->kind == ONNX_CONSTANT ? onnx_constant_layer(m, x, &table) : onnx_layer_as(m, x, &table);
+    numbers = of < 0 ? -1 : onnx_layer_as(m, at->kind == ONNX_CONSTANT ? &copied : at, &list);
+    i = numbers < 0 ? -1 : onnx_new_layer(m, node, GRAPH_GATHER, of);
+    if (i < 0)
+        return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
+    m->layers[i].node.in[m->layers[i].node.n_in++] = numbers;
+    if (onnx_finish(m, node, i, ONNX_PLAIN) == ONNX_UNSUPPORTED)
+        return ONNX_UNSUPPORTED;
+    onnx_out(m, node, 0)->shape = shape;
+    return ONNX_PLAIN;
+}
+
+/* By indices that are as far from each other a slice of an activation, whose axis takes the indices' shape. */
+enum onnx_role onnx_gather_layer(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    struct onnx_value *x = onnx_in(m, node, 0), *at = onnx_in(m, node, 1);
+    int64_t first = 0, step = 0;
     struct onnx_view was, s;
     int axis;
 
-    if (!onnx_axis(node, 0, x->shape.rank, &axis) || x->shape.rank - 1 + at->shape.rank > ONNX_MAX_RANK || n < 1)
+    if (!onnx_axis(node, 0, x->shape.rank, &axis) || x->shape.rank - 1 + at->shape.rank > ONNX_MAX_RANK ||
+        onnx_shape_elems(&at->shape) < 1)
         return onnx_refuse(m, "an axis that is none, or no indices");
-    size = x->shape.dim[axis];
-    for (int64_t i = 0; i < n; i++) {
-        if (!onnx_int_at(at, i, &i_at) || i_at < -size || i_at >= size)
-            return onnx_refuse(m, "an index outside");
-        i_at += i_at < 0 ? size : 0;
-        first = i ? first : i_at;
-        step = i == 1 ? i_at - first : step;
-        if (i_at != first + i * step && i)
-            return onnx_refuse(m, "indices that are not as far from each other");
-    }
+    if (at->kind == ONNX_CONSTANT && !read_indices(at, x->shape.dim[axis], &first, &step))
+        return onnx_refuse(m, "an index outside");
+    if (!step)
+        return gather_rows(m, node, x, at, axis);
     onnx_view_of(x, &was);
     s = (struct onnx_view){.at = was.at + first * was.stride[axis]};
     for (int d = 0; d < x->shape.rank; d++)

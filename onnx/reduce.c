@@ -207,6 +207,8 @@ enum onnx_role onnx_reduce(struct onnx_import *m, const Onnx__NodeProto *node)
     }
     if (x->shape.rank == 0)
         return onnx_refuse(m, "of one number");
+    if (!x->is_float && strcmp(node->op_type, "ReduceMean") == 0)
+        return onnx_refuse(m, "of whole numbers, which are computed as floats");
     if (x->shape.rank == 4 && bits == (1u << 2 | 1u << 3) &&
         (strcmp(node->op_type, "ReduceMean") == 0 || strcmp(node->op_type, "ReduceMax") == 0))
         return onnx_pool_all(m, node, node->op_type[7] == 'e', keeps);

@@ -109,22 +109,38 @@ struct weights_out {
     enum dtype dtype;
 };
 
-static enum err put_weights(struct weights_out *o, const struct onnx_layer *l, bool is_bias, struct why *why)
+/* A whole number that the type does not hold is refused: it may be a place or a row. */
+static enum err put_weight(const struct weights_out *o, const struct onnx_layer *l, double v, unsigned char *piece,
+                           size_t i, struct why *why)
 {
+    double stored;
+
+    dtype_store(o->dtype, piece, i, v);
+    stored = dtype_load(o->dtype, piece, i);
+    if (l->node.op != GRAPH_CONSTANT || l->w->is_float || (stored >= v && stored <= v))
+        return ERR_OK;
+    return why_set(why, ERR_UNSUPPORTED, "%s: the whole number %.17g is no %s", l->node.name, v, dtype_name(o->dtype));
+}
+
+/* The weights of a layer, under the name of the tensor that they are of the layer `to`. */
+static enum err put_weights(struct weights_out *o, const struct onnx_layer *l, const struct onnx_layer *to,
+                            const char *tensor, struct why *why)
+{
+    const bool is_bias = strcmp(tensor, "bias") == 0;
     const int64_t n = is_bias ? l->n_bias : l->n_w;
     const size_t size = dtype_bytes(o->dtype);
     unsigned char piece[4096];
     enum err e = ERR_OK;
 
-    buf_printf(&o->list, "%s %s %lld %lld\n", l->node.name, is_bias ? "bias" : "w", (long long)o->at,
-               (long long)n * (long long)size);
+    buf_printf(&o->list, "%s %s %lld %lld\n", to->node.name, tensor, (long long)o->at, (long long)n * (long long)size);
     o->at += n * (int64_t)size;
     for (int64_t i = 0; i < n && !e;) {
         size_t k = 0;
 
-        for (; i < n && (k + 1) * size <= sizeof piece; i++, k++)
-            dtype_store(o->dtype, piece, k, is_bias ? l->bias[i] : onnx_weight_at(l, i));
-        e = file_out_put(&o->bytes, piece, k * size, why);
+        for (; i < n && (k + 1) * size <= sizeof piece && !e; i++, k++)
+            e = put_weight(o, l, is_bias ? l->bias[i] : onnx_weight_at(l, i), piece, k, why);
+        if (!e)
+            e = file_out_put(&o->bytes, piece, k * size, why);
     }
     return e;
 }
@@ -136,11 +152,16 @@ static enum err put_all(const struct onnx_import *m, struct weights_out *o, stru
     for (size_t i = 0; i < m->n_layers && !e; i++) {
         const struct onnx_layer *l = &m->layers[i];
 
+        for (int k = 0; k < l->node.n_in && l->live && !e; k++)
+            if (m->layers[l->node.in[k]].node.op == GRAPH_CONSTANT)
+                e = put_weights(o, &m->layers[l->node.in[k]], l,
+                                l->node.op == GRAPH_GATHER ? "x" : (const char[]){(char)('a' + k), '\0'}, why);
         if (!l->live || !l->bias)
             continue;
-        e = put_weights(o, l, false, why);
         if (!e)
-            e = put_weights(o, l, true, why);
+            e = put_weights(o, l, l, "w", why);
+        if (!e)
+            e = put_weights(o, l, l, "bias", why);
     }
     return e;
 }

@@ -13,7 +13,7 @@
 #define CHUNK 1024
 
 /* Uniform over the integers of [lo, hi]: the high half of random * span (Lemire 2019 without the rejection: the bias is
- * below span / 2^64). */
+ * below span / 2^64). The fourth of eight blocks is 0. */
 static void make_ints(const struct program_fill *f, int64_t first, size_t n, double *out)
 {
     const uint64_t span = (uint64_t)(f->hi - f->lo) + 1;
@@ -24,6 +24,9 @@ static void make_ints(const struct program_fill *f, int64_t first, size_t n, dou
     rng_at_each(f->seed, (uint64_t)first, words, n);
     for (size_t i = 0; i < n; i++)
         out[i] = (f->lo + (double)(int64_t)((unsigned __int128)words[i] * span >> 64)) * step;
+    for (size_t i = 0; f->kind == FILL_INT && f->block && i < n; i++)
+        if ((first + (int64_t)i) / f->block % 8 == 3)
+            out[i] = 0;
 }
 
 static uint32_t sum_of_four(uint64_t r)
@@ -118,6 +121,16 @@ static void make_edges(const struct program_fill *f, int64_t first, size_t n, do
     }
 }
 
+/* Of eight blocks the first and the fifth have the largest exponents below 0 alone, the third -infinity, the seventh
+ * mostly; where infinities are left (1 and 2 of step), those of the second and sixth are below 0. With step -1 above.
+ */
+enum turn { TURN_FAR, TURN_ONE_SIDED, TURN_INFINITE, TURN_ANY, TURN_FAR_TOO, TURN_SIDED_TOO, TURN_MOSTLY };
+
+static int64_t turn_of(const struct program_fill *f, int64_t i)
+{
+    return f->block ? i / f->block % 8 : TURN_ANY;
+}
+
 /* What has no exponent, by 5 bits that were drawn: one of 32 is 0, one infinite (step 1 and 2), one a quiet NaN with
  * some of the fraction of `v` in it (step 2). */
 static double special(const struct program_fill *f, unsigned pick, double v)
@@ -136,16 +149,13 @@ static double special(const struct program_fill *f, unsigned pick, double v)
     return v;
 }
 
-/* Of four blocks the second has the largest below 0 alone, the fourth -infinity (step 1), mostly in every second one;
- * above 0 with step -1. */
-static double in_block(const struct program_fill *f, int64_t i, uint64_t word, double v)
+static double in_block(const struct program_fill *f, int64_t turn, uint64_t word, double v)
 {
-    const int64_t turn = f->block ? i / f->block % 8 : 0;
     const double sign = f->step == -1 ? 1 : -1;
 
-    if (turn % 2 == 0)
-        return v;
-    if (turn % 4 == 3 && fabs(f->step) == 1 && (turn == 3 || word >> 40 & 7))
+    if (turn % 2)
+        return turn % 4 == TURN_ONE_SIDED && isinf(v) ? sign * INFINITY : v;
+    if (turn % 4 == TURN_INFINITE && fabs(f->step) == 1 && (turn != TURN_MOSTLY || word >> 40 & 7))
         return sign * INFINITY;
     return sign * ldexp(1 + (double)(word >> 43) * 0x1p-21, (int)f->hi - (int)(word % 8));
 }
@@ -164,37 +174,45 @@ static void make_floats(const struct program_fill *f, int64_t first, size_t n, d
         const int exponent = pick >= 28 ? (int)f->hi : (int)f->lo + (int)(more[i] % span);
         const double v = special(f, pick, ldexp(1 + (double)(words[i] >> 12) * 0x1p-52, exponent));
 
-        out[i] = in_block(f, first + (int64_t)i, more[i], copysign(v, words[i] & 1 ? -1 : 1));
+        out[i] = in_block(f, turn_of(f, first + (int64_t)i), more[i], copysign(v, words[i] & 1 ? -1 : 1));
     }
 }
 
 #define SPIKE 120.0      /* whose power of e no float holds */
 #define SMALL_SPIKE 64.0 /* beside whose power of e others are tiny, and floats */
 
-/* A row's largest element: of the second of eight rows the last one, of every second four among the last 16, else
- * anywhere; -1 = it has none apart. */
+/* Rows of equal numbers have one infinite element. */
+static bool has_infinity(const struct program_fill *f, int64_t row)
+{
+    return f->hi == 0 && row % 8 == 2;
+}
+
+/* A row's largest element: of the first of eight rows the last one, of the second four among the last 16, else
+ * anywhere, an infinite one first; -1 = it has none apart. */
 static int64_t spike_of(const struct program_fill *f, int64_t row)
 {
     const int64_t tail = f->block < 16 ? f->block : 16;
     const uint64_t r = rng_at(f->seed ^ OF_BLOCK, (uint64_t)row);
 
-    if (row % 8 >= 6)
+    if (row % 4 == 3)
         return -1;
-    if (row % 8 == 1)
+    if (row % 8 == 0)
         return f->block - 1;
+    if (has_infinity(f, row))
+        return 0;
     return row / 4 % 2 ? f->block - 1 - (int64_t)(r % (uint64_t)tail) : (int64_t)(r % (uint64_t)f->block);
 }
 
-/* Rows round -300, 300, lo and 0, in units of step. */
+/* Rows round lo, 300, -300 and 0, in units of step. */
 static void make_rows(const struct program_fill *f, int64_t first, size_t n, double *out)
 {
     const struct program_fill plain = {.kind = FILL_NORMAL, .seed = f->seed, .lo = 0, .hi = f->hi};
-    const double offsets[] = {-300, 300, f->lo, 0}, unit = f->step == 0 ? 1 : f->step;
+    const double offsets[] = {f->lo, 300, -300, 0}, unit = f->step == 0 ? 1 : f->step;
 
     make_normals(&plain, first, n, out);
     for (size_t i = 0; i < n; i++) {
         const int64_t row = (first + (int64_t)i) / f->block, column = (first + (int64_t)i) % f->block;
-        const double spike = row % 4 == 1 || row % 4 == 2 ? SMALL_SPIKE : SPIKE;
+        const double spike = row % 8 == 0 || row % 8 == 5 ? SPIKE : has_infinity(f, row) ? INFINITY : SMALL_SPIKE;
 
         out[i] += unit * (offsets[row % 4] + (column == spike_of(f, row) ? spike : 0));
     }

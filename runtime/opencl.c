@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MAX_TEAM 255
+
 struct loaded {
     struct load head;
     struct device *device;                /* borrowed */
@@ -30,6 +32,8 @@ struct loaded {
 static enum err cl_open(const char *selector, struct device **out, struct why *why)
 {
     struct device *d = calloc(1, sizeof *d);
+    cl_device_id team[MAX_TEAM];
+    cl_uint n = 0;
     cl_int error = CL_SUCCESS;
     enum err e = d ? opencl_pick(selector, &d->platform, &d->id, why) : ERR_NOMEM;
 
@@ -39,11 +43,14 @@ static enum err cl_open(const char *selector, struct device **out, struct why *w
     }
     opencl_describe(d->platform, d->id, &d->desc);
     d->pocl = strstr(d->desc.platform, "Portable Computing Language") != NULL;
-    d->context = clCreateContext(NULL, 1, &d->id, NULL, NULL, &error);
+    exec_cl_team_devices(d->id, MAX_TEAM, team, &n);
+    d->context = n > 1 ? clCreateContext(NULL, n, team, NULL, NULL, &error)
+                       : clCreateContext(NULL, 1, &d->id, NULL, NULL, &error);
     if (error != CL_SUCCESS) {
         free(d);
         return opencl_failed(why, ERR_DEVICE, "clCreateContext", error);
     }
+    d->team = exec_cl_team_open(d->context, d->id);
     opencl_probe_dots(d->context, d->id, &d->desc);
     *out = d;
     return ERR_OK;
@@ -54,6 +61,7 @@ static void cl_close(struct device *d)
     if (!d)
         return;
     opencl_poison_close(d);
+    exec_cl_team_close(d->team);
     if (d->context)
         clReleaseContext(d->context);
     free(d);
@@ -160,7 +168,7 @@ static enum err make_launches(struct loaded *l, struct load_report *report, stru
     l->launches.all_events = 1;
     l->launches.before = poison_local;
     l->launches.arg = l;
-    return ERR_OK;
+    return exec_cl_join_team(&l->launches, l->device->team) == EXEC_OK ? ERR_OK : ERR_NOMEM;
 }
 
 static enum err make_mem(struct loaded *l, size_t i, size_t n, cl_mem *out, struct why *why)
@@ -349,6 +357,8 @@ static enum err cl_run(struct loaded *l, enum launch_phase phase, int64_t *devic
         e = collect(l, device_ns, why);
     if (!e && wall_ns)
         *wall_ns = end_ns - start_ns;
+    if (!e && device_ns && l->device->team) /* events are of the caller's part */
+        *device_ns = end_ns - start_ns;
     exec_cl_forget_starts(&l->launches);
     return e;
 }

@@ -6,6 +6,7 @@
 #include "core/buf.h"
 #include "core/err.h"
 #include "exec/cl_calls.h"
+#include "exec/team_cl.h"
 #include "runtime/device.h"
 
 #include <stdbool.h>
@@ -15,6 +16,7 @@ struct device {
     cl_platform_id platform;
     cl_device_id id;
     cl_context context;
+    struct exec_cl_team *team; /* NULL but where the platform has several devices `basic` */
     struct device_desc desc;
     bool pocl;         /* keeps its own cache of binaries in POCL_CACHE_DIR */
     cl_program poison; /* built when local memory is poisoned first; NULL */

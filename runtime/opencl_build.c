@@ -134,7 +134,9 @@ static enum err from_source(struct device *d, const struct program_module *m, co
 
     if (!source)
         return why_set(why, ERR_NOT_FOUND, "module '%s': source %.12s is not among the blobs", m->id, m->source.hex);
-    program = exec_cl_from_text(d->context, d->id, (const char *)source->data, source->n_bytes, options, &error);
+    program = d->team
+                  ? exec_cl_team_text(d->team, (const char *)source->data, source->n_bytes, options, &error)
+                  : exec_cl_from_text(d->context, d->id, (const char *)source->data, source->n_bytes, options, &error);
     if (!program)
         return opencl_failed(why, ERR_DEVICE, "clCreateProgramWithSource", error);
     log = take_log(program, d->id);

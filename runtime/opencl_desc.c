@@ -237,10 +237,10 @@ static enum device_class class_of(cl_device_id device, const char *name)
     return type & CL_DEVICE_TYPE_GPU ? DEVICE_GPU : DEVICE_OTHER;
 }
 
-/* Worker threads of PoCL: its own variable, else one for each compute unit. Its device `basic` runs in the caller's
- * thread what `pthread` with one thread hands to a thread of its own, the same code: it goes by that one's name, so
- * that records of one serve the other (exec/exec_cl_device.c, too). */
-static void put_threads(struct device_desc *d)
+/* Worker threads of PoCL: its own variable, else one for each compute unit. Its device `basic` (one for each of a team,
+ * exec/team_cl.h) runs in the caller's thread what `pthread` with one thread hands to a thread of its own, the same
+ * code: it goes by that one's name, so that records of one serve the other (exec/exec_cl_device.c, too). */
+static void put_threads(cl_device_id device, struct device_desc *d)
 {
     const char *text = getenv("POCL_MAX_PTHREAD_COUNT");
     const long n = text ? strtol(text, NULL, 10) : 0;
@@ -251,7 +251,8 @@ static void put_threads(struct device_desc *d)
         return;
     snprintf(name, sizeof name, "pthread-%.*s", (int)sizeof name - 9, d->name + 6);
     memcpy(d->name, name, sizeof name);
-    d->threads = 1;
+    d->threads = exec_cl_team_size(device);
+    d->units = d->threads > 1 ? d->threads : d->units;
 }
 
 static void put_limits(cl_device_id device, struct device_desc *d)
@@ -296,7 +297,7 @@ void opencl_describe(cl_platform_id platform, cl_device_id device, struct device
     d.fp16 = has_word(d.extensions, "cl_khr_fp16");
     d.shares_host = d.kind == DEVICE_CPU || d.kind == DEVICE_MALI || has_unified_memory(device);
     if (strstr(d.platform, "Portable Computing Language"))
-        put_threads(&d);
+        put_threads(device, &d);
     if (d.kind == DEVICE_CPU)
         sense_cpu("/proc/cpuinfo", d.cpu, sizeof d.cpu);
     *out = d;

@@ -94,9 +94,10 @@ struct program_fill {
     double lo, hi; /* bounds; value uses lo */
     double step;   /* FILL_INT: multiples of it instead of whole numbers, lo * step .. hi * step; 0 = 1;
                     * FILL_WIDE: the largest factor, a power of two; FILL_FLOATS: 1 = infinities too (-1: blocks above 0),
-                    * 2 = and NaN, and   outputs are compared by their bits; FILL_ROWS: what offsets are multiplied by */
-    int64_t block; /* FILL_WIDE: elements in a row of one magnitude; 0 = 1; FILL_EDGES: of one bound, 0 = none;
-                    * FILL_FLOATS: all far below 0 or mostly -infinity, 0 = none; FILL_ROWS: of a row */
+                    * 2 = and NaN, and outputs are compared by their bits; FILL_ROWS: what offsets are multiplied by */
+    int64_t block; /* FILL_INT: elements in a row of which the fourth of eight is 0, 0 = none; FILL_WIDE: of one
+                    * magnitude, 0 = 1; FILL_EDGES: of one bound, 0 = none; FILL_FLOATS: all far below 0 or -infinity,
+                    * 0 = none; FILL_ROWS: of a row */
     struct program_fold fold;
     struct sha256 blob; /* FILL_BLOB: raw little-endian elements, exactly the buffer's bytes */
 };

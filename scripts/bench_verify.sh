@@ -29,6 +29,7 @@ sparse_conv2d f32 n=1 c=64 h=28 w=28 k=64 r=3 s=3 pad=1 sparsity=0.9
 pool2d f32 n=1 c=64 h=112 w=112 r=3 s=3 stride=2 pad=1
 add f32 n=1 c=256 h=56 w=56
 softmax f32 m=64 n=1000
+reduce f32 outer=512 n=768 kind=mean
 transform f32 n=1 c=64 h=56 w=56 to=nchw16c
 END
 }

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #define SEND_MS 1000      /* waiting for a connection */
+#define CLOSE_S 1         /* then a socket is left to the end of the process */
 #define RECONNECT_MS 2000 /* nng 1.5 redials at once in half of the draws below its maximum */
 
 /* One request on its way: a context and an aio of its own, in the line's list so that an abort finds it. */
@@ -180,13 +181,83 @@ static void nng_line_abort(struct line *l)
     pthread_mutex_unlock(&l->lock);
 }
 
+/* nng_close hangs now and then (nng's issues 1543 and 1813; here 1.5.2, once in some thousand, in a test under load): a
+ * thread closes, and one that does not end in time is left behind with its socket. */
+struct closing {
+    nng_socket socket;
+    pthread_mutex_t lock; /* all below */
+    pthread_cond_t ended;
+    bool done;
+    int n_users; /* the thread and who waits: the last frees */
+};
+
+static void closing_leave(struct closing *c)
+{
+    const int left = --c->n_users;
+
+    pthread_mutex_unlock(&c->lock);
+    if (left > 0)
+        return;
+    pthread_cond_destroy(&c->ended);
+    pthread_mutex_destroy(&c->lock);
+    free(c);
+}
+
+static void *close_socket(void *arg)
+{
+    struct closing *c = arg;
+
+    nng_close(c->socket);
+    pthread_mutex_lock(&c->lock);
+    c->done = true;
+    pthread_cond_signal(&c->ended);
+    closing_leave(c);
+    return NULL;
+}
+
+static void init_monotonic(pthread_cond_t *cond)
+{
+    pthread_condattr_t attr;
+
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(cond, &attr);
+    pthread_condattr_destroy(&attr);
+}
+
+/* Without memory or a thread the socket stays open until the process ends. */
+static void close_or_leave(nng_socket socket)
+{
+    struct closing *c = calloc(1, sizeof *c);
+    struct timespec until;
+    pthread_t thread;
+
+    if (!c)
+        return;
+    *c = (struct closing){.socket = socket, .n_users = 2};
+    pthread_mutex_init(&c->lock, NULL);
+    init_monotonic(&c->ended);
+    pthread_mutex_lock(&c->lock);
+    if (pthread_create(&thread, NULL, close_socket, c) != 0) {
+        c->n_users = 1;
+        closing_leave(c);
+        return;
+    }
+    pthread_detach(thread);
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += CLOSE_S;
+    while (!c->done && pthread_cond_timedwait(&c->ended, &c->lock, &until) == 0)
+        ;
+    closing_leave(c);
+}
+
 static void nng_line_close(struct line *l)
 {
     if (!l)
         return;
     assert(!l->flights);
     if (l->opened)
-        nng_close(l->socket);
+        close_or_leave(l->socket);
     pthread_cond_destroy(&l->changed);
     pthread_mutex_destroy(&l->lock);
     free(l);
@@ -239,17 +310,13 @@ static enum err dial(struct line *l, const char *url, struct why *why)
 static enum err nng_line_open(void *arg, const char *url, struct line **out, struct why *why)
 {
     struct line *l = calloc(1, sizeof *l);
-    pthread_condattr_t attr;
     enum err e;
 
     (void)arg;
     if (!l)
         return ERR_NOMEM;
     pthread_mutex_init(&l->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&l->changed, &attr);
-    pthread_condattr_destroy(&attr);
+    init_monotonic(&l->changed);
     e = dial(l, url, why);
     if (e) {
         nng_line_close(l);

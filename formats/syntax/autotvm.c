@@ -3,7 +3,10 @@
  * {"input": [target, task, [args], {}], "config": {"index": n, "code_hash": null, "entity": [[name, kind, value], ..]},
  *  "result": [[costs in s], error number, seconds spent, time stamp in s], "version": 0.2, "tvm_version": ".."}.
  * A row's knobs are the entities; its extra holds index, code_hash, all_cost, error_no, version, tvm_version and
- * whatever members TVM does not know. Its time is the mean of the costs, which is what TVM ranks by. */
+ * whatever members TVM does not know. Its time is the mean of the costs, which is what TVM ranks by.
+ * Lines of version 0.1 (TVM before 0.7) are read as what 0.2 would say of them:
+ * {"i": [target, task, [args], {}, [workload], {"i": n, "t": template, "c": null, "e": [[name, kind, value], ..]}],
+ * "r": .., "v": 0.1}. */
 #include "formats/syntax/foreign.h"
 
 #include <assert.h>
@@ -33,12 +36,12 @@ static const struct {
 #define N_ERRORS (int64_t)(sizeof errors / sizeof errors[0])
 
 /* Members of a line that a row has places for. */
+static const char *const members[] = {"input", "config", "result"};
+
 static bool is_known(const char *name)
 {
-    static const char *const known[] = {"input", "config", "result"};
-
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strcmp(known[i], name) == 0)
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
+        if (strcmp(members[i], name) == 0)
             return true;
     return false;
 }
@@ -140,19 +143,125 @@ static enum err read_rest(cJSON *line, struct foreign_row *r, struct why *why)
     return ERR_OK;
 }
 
+/* Tasks of version 0.1 were an operator and a template of it, for all targets; those of 0.2 are implementations. */
+static const struct former {
+    const char *task, *template, *now;
+    int i_layout; /* an argument that is gone, always "NCHW"; 0 = none */
+} former[] = {
+    {"topi_nn_conv2d", "direct", "conv2d_nchw.cuda", 5},
+    {"topi_nn_conv2d", "winograd", "conv2d_nchw_winograd.cuda", 5},
+    {"topi_nn_conv2d", "int8", "conv2d_NCHWc_int8.cuda", 0},
+    {"topi_nn_group_conv2d_nchw", "direct", "group_conv2d_nchw.cuda", 0},
+    {"topi_nn_group_conv2d_nchw", "int8", "group_conv2d_NCHWc_int8.cuda", 0},
+    {"topi_nn_depthwise_conv2d_nchw", "direct", "depthwise_conv2d_nchw.cuda", 0},
+    {"topi_nn_deformable_conv2d_nchw", "direct", "deformable_conv2d_nchw.cuda", 0},
+    {"topi_nn_dense", "direct", "dense_small_batch.cuda", 0},
+    {"topi_nn_dense", "int8", "dense_int8.cuda", 0},
+    {"topi_nn_batch_matmul", "direct", "batch_matmul.cuda", 0},
+    {"mali", "conv2d_nchw.cuda", "conv2d_nchw_spatial_pack.mali", 0},
+    {"mali", "conv2d_nchw_winograd.cuda", "conv2d_nchw_winograd.mali", 0},
+    {"mali", "depthwise_conv2d_nchw.cuda", "depthwise_conv2d_nchw.mali", 0},
+    {"mali", "dense_small_batch.cuda", "dense.mali", 0},
+};
+
+static const struct former *find_former(const char *task, const char *template)
+{
+    for (size_t i = 0; i < sizeof former / sizeof former[0]; i++)
+        if (strcmp(former[i].task, task) == 0 && strcmp(former[i].template, template) == 0)
+            return &former[i];
+    return NULL;
+}
+
+#define I_DILATION 4
+#define DENSE_ARGS 4
+
+/* Debian's cJSON_InsertItemInArray inserts nothing (1.7.15, deb12u). */
+static void insert(cJSON *list, int at, cJSON *item)
+{
+    const int n_behind = cJSON_GetArraySize(list) - at;
+
+    cJSON_AddItemToArray(list, item);
+    for (int i = 0; i < n_behind; i++)
+        cJSON_AddItemToArray(list, cJSON_DetachItemFromArray(list, at));
+}
+
+/* Arguments came over the years: a dilation behind strides and padding, a bias and a type of dense; the layout went. */
+static void renew_args(cJSON *args, const struct former *now)
+{
+    const bool dense = strcmp(now->task, "topi_nn_dense") == 0;
+
+    if (strstr(now->task, "conv2d") && !strstr(now->task, "deformable") &&
+        cJSON_IsString(cJSON_GetArrayItem(args, I_DILATION)))
+        insert(args, I_DILATION, cJSON_CreateNumber(1));
+    if (now->i_layout > 0 && cJSON_GetArraySize(args) > now->i_layout + 1)
+        cJSON_DeleteItemFromArray(args, now->i_layout);
+    for (int n = cJSON_GetArraySize(args); dense && n >= 2 && n < DENSE_ARGS; n++)
+        cJSON_AddItemToArray(args, cJSON_CreateNull());
+}
+
+/* The name that 0.2 has for an old task, and its arguments. A task of one's own keeps both. */
+static void rename_task(cJSON *input, const char *template)
+{
+    const cJSON *target = cJSON_GetArrayItem(input, 0), *task = cJSON_GetArrayItem(input, 1);
+    const struct former *now = cJSON_IsString(task) ? find_former(task->valuestring, template) : NULL, *mali = NULL;
+
+    if (!now)
+        return;
+    if (cJSON_IsString(target) && strstr(target->valuestring, "mali"))
+        mali = find_former("mali", now->now);
+    renew_args(cJSON_GetArrayItem(input, 2), now);
+    cJSON_ReplaceItemInArray(input, 1, cJSON_CreateString(mali ? mali->now : now->now));
+}
+
+static void move_member(cJSON *from, const char *name, cJSON *to, const char *as, bool *ok)
+{
+    cJSON *item = cJSON_DetachItemFromObjectCaseSensitive(from, name);
+
+    if (item)
+        json_add_item(to, as, item, ok);
+}
+
+/* A line of version 0.1 in the words of 0.2. */
+static enum err renew(cJSON *line, struct why *why)
+{
+    cJSON *input = cJSON_GetObjectItemCaseSensitive(line, "i");
+    const bool whole = cJSON_IsArray(input) && cJSON_GetArraySize(input) == 6;
+    cJSON *config = whole ? cJSON_DetachItemFromArray(input, 5) : NULL, *now = cJSON_CreateObject();
+    const cJSON *template = cJSON_GetObjectItemCaseSensitive(config, "t");
+    bool ok = now;
+
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
+        cJSON_DeleteItemFromObjectCaseSensitive(line, members[i]); /* no member of 0.1 */
+    if (whole)
+        cJSON_DeleteItemFromArray(input, 4);
+    rename_task(input, cJSON_IsString(template) ? template->valuestring : "");
+    move_member(config, "i", now, "index", &ok);
+    move_member(config, "c", now, "code_hash", &ok);
+    move_member(config, "e", now, "entity", &ok);
+    cJSON_Delete(config);
+    json_add_item(line, "config", now, &ok);
+    move_member(line, "i", line, "input", &ok);
+    move_member(line, "r", line, "result", &ok);
+    cJSON_DeleteItemFromObjectCaseSensitive(line, "v");
+    if (!ok)
+        return ERR_NOMEM;
+    return whole ? ERR_OK : why_set(why, ERR_INPUT, "\"i\" is not [target, task, [args], {}, [workload], {config}]");
+}
+
 static enum err read_line(cJSON *line, struct foreign_row *r, struct why *why)
 {
     const cJSON *old = cJSON_GetObjectItemCaseSensitive(line, "v");
-    enum err e;
+    enum err e = ERR_OK;
 
-    if (cJSON_IsNumber(old) && old->valuedouble < 0.2)
-        return why_set(why, ERR_INPUT, "an AutoTVM log of version 0.1; TVM reads it no longer, nor does tune");
     if (!cJSON_IsObject(line))
         return why_set(why, ERR_INPUT, "not a JSON object");
     r->extra = cJSON_CreateObject();
     if (!r->extra)
         return ERR_NOMEM;
-    e = read_input(line, r, why);
+    if (cJSON_IsNumber(old) && old->valuedouble < 0.2)
+        e = renew(line, why);
+    if (!e)
+        e = read_input(line, r, why);
     if (!e)
         e = read_config(line, r, why);
     if (!e)
@@ -359,7 +468,7 @@ static enum err write_log(const struct foreign_row *rows, size_t n, struct buf *
 
 const struct foreign_format foreign_autotvm = {
     .name = "autotvm",
-    .summary = "TVM's AutoTVM, log version 0.2",
+    .summary = "TVM's AutoTVM, log versions 0.1 and 0.2",
     .sniff = sniff,
     .read = read_log,
     .write = write_log,

@@ -60,13 +60,31 @@ static bool make(struct expected *e, const char *name, bool exact, float **out)
     return !t || *out;
 }
 
+/* The same as doubles. */
+static bool make_addends(struct expected *e, const char *name, bool exact, double **out)
+{
+    const struct tensor *t = expected_tensor(e, name);
+    void *stored;
+
+    *out = NULL;
+    if (!t)
+        return true;
+    stored = malloc((size_t)t->n_elems * dtype_bytes(t->dtype));
+    if (stored && !fill_elems(exact ? &t->exact : &t->random, t->dtype, stored, t->n_elems, NULL))
+        *out = malloc((size_t)t->n_elems * sizeof **out);
+    for (int64_t i = 0; *out && i < t->n_elems; i++)
+        (*out)[i] = dtype_load(t->dtype, stored, (size_t)i);
+    free(stored);
+    return *out;
+}
+
 enum err conv_data_make(struct expected *e, const struct conv_shape *s, bool exact, struct conv_data *out)
 {
     bool ok;
 
     *out = (struct conv_data){0};
-    ok = make(e, "x", exact, &out->x) && make(e, "w", exact, &out->w) && make(e, "bias", exact, &out->bias) &&
-         make(e, "residual", exact, &out->residual) && make(e, "scale", exact, &out->scale) &&
+    ok = make(e, "x", exact, &out->x) && make(e, "w", exact, &out->w) && make_addends(e, "bias", exact, &out->bias) &&
+         make_addends(e, "residual", exact, &out->residual) && make(e, "scale", exact, &out->scale) &&
          make(e, "sum_scale", exact, &out->sum_scale) && make(e, "zero", exact, &out->zero);
     out->x = to_nchw(s, out->x);
     for (int64_t i = 0; out->x && out->zero && i < s->n * s->c * s->h * s->w; i++)
@@ -216,8 +234,7 @@ static double tile_magnitude(const struct by_channels *b, struct place a)
 static double finish(unsigned bits, const struct conv_data *d, int64_t k, int64_t index, double sum)
 {
     return epilogue_apply(bits, sum,
-                          &(struct epilogue_values){d->bias ? (double)d->bias[k] : 0,
-                                                    d->residual ? (double)d->residual[index] : 0,
+                          &(struct epilogue_values){d->bias ? d->bias[k] : 0, d->residual ? d->residual[index] : 0,
                                                     d->scale ? (double)d->scale[k] : 0, d->sum_scale, d->zero});
 }
 
@@ -228,11 +245,11 @@ static double element(const struct by_channels *b, unsigned bits, const struct c
     const struct place a = place_of(b->s, index);
     const double sum = sum_of(b, a, scale), tile = b->tile ? tile_magnitude(b, a) : 0;
 
-    *scale = tile > *scale ? tile : *scale;
+    *scale = (tile > *scale ? tile : *scale) + epilogue_scale(bits);
     if (d->bias)
-        *scale += magnitude((double)d->bias[a.k]);
+        *scale += magnitude(d->bias[a.k]);
     if (d->residual)
-        *scale += magnitude((double)d->residual[index]);
+        *scale += magnitude(d->residual[index]);
     return finish(bits, d, a.k, index, sum);
 }
 
@@ -297,7 +314,7 @@ static void project_addends(const struct conv_shape *s, const struct conv_data *
         for (int64_t q = 0; q < s->q; q++) {
             const int64_t i = index_of(s, (struct place){n, k, p, q});
 
-            to[q] += weight * ((d->bias ? (double)d->bias[k] : 0) + (d->residual ? (double)d->residual[i] : 0));
+            to[q] += weight * ((d->bias ? d->bias[k] : 0) + (d->residual ? d->residual[i] : 0));
         }
     }
 }
@@ -447,6 +464,8 @@ enum err conv_reference(const struct workload *w, enum exact_data data, struct e
         conv_fold_channels(w, &s, e);
     e->all = expected_in_full(e) && !dtype_is_bytes(w->dtype);
     winograd_fills(data, expected_tensor(e, "x"), expected_tensor(e, "w"));
+    if (data != EXACT_PLAIN && data != EXACT_NONE)
+        expected_tensor(e, "w")->exact.step *= epilogue_unit(w);
     failed = conv_data_make(e, &s, true, &exact);
     if (!failed)
         failed = conv_data_make(e, &s, false, &random);

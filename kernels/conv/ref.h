@@ -11,9 +11,10 @@
 #include <stdint.h>
 
 /* One pass's tensors on the host: x in nchw whatever its layout, without its zero point, the others as stored; NULL
- * where the workload has none. Integers are exact in float. */
+ * where the workload has none. Addends may be whole numbers that floats do not hold. */
 struct conv_data {
-    float *x, *w, *bias, *residual, *scale, *sum_scale, *zero;
+    float *x, *w, *scale, *sum_scale, *zero;
+    double *bias, *residual;
     int64_t tile; /* outputs of a tile of Winograd's, 2 or 4; 0 = none: errors go by an output's own products */
 };
 

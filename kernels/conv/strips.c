@@ -6,6 +6,10 @@
 
 #include <assert.h>
 
+#define MOST_APART                                                                                                     \
+    32 /* tiles of an item that lie apart along one axis (TVM's virtual threads): records have up to 32 */
+#define MOST_SUMS 128 /* "accumulators" below */
+
 static const char *const conv_axes[][2] = {{"n_tile", "n_v * n_t * n_r"},
                                            {"f_tile", "f_v * f_t * f_r"},
                                            {"y_tile", "y_v * y_t * y_r"},
@@ -100,9 +104,11 @@ static enum err add_axes(struct space *s, const struct strips *f, const struct c
 {
     const struct build_split grouped[] = {
         {"n_v", z->n, 4}, {"n_t", z->n, 16}, {"n_r", z->n, 4}, {"g_v", f->g, 8}, {NULL, 0, 0}};
-    const struct build_split axes[] = {
-        {"f_v", f->f, 8},  {"f_t", f->f, items}, {"f_r", f->f, f->most_f}, {"y_v", z->p, 8},  {"y_t", z->p, items},
-        {"y_r", z->p, 16}, {"x_v", z->q, 8},     {"x_t", z->q, items},     {"x_r", z->q, 16}, {NULL, 0, 0}};
+    const struct build_split axes[] = {{"f_v", f->f, MOST_APART}, {"f_t", f->f, items},
+                                       {"f_r", f->f, f->most_f},  {"y_v", z->p, MOST_APART},
+                                       {"y_t", z->p, items},      {"y_r", z->p, MOST_SUMS},
+                                       {"x_v", z->q, MOST_APART}, {"x_t", z->q, items},
+                                       {"x_r", z->q, MOST_SUMS},  {NULL, 0, 0}};
     const struct build_split staged[] = {
         {"rc_i", f->c, f->most_c}, {"ry_i", z->r, f->most_window}, {"rx_i", z->s, f->most_window}, {NULL, 0, 0}};
     enum err e = f->grouped ? build_split_knobs(s, grouped, why) : ERR_OK;

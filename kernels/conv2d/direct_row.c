@@ -63,7 +63,7 @@ static const char *const quantities[][2] = {
     {"loads_per_fma", "(nv + mr) / (mr * nv)"},
     {"tail_cost", "tail * max(4, mr / 2) / max(1, vectors)"},
     {"flat", "rows * size_r * size_s == 1"},
-    {"run", "flat * ceil_div(region_w, nv * vec) * nv * vec + (1 - flat) * pitch"},
+    {"run", "flat * (swap * ceil_div(region_w, nv * vec) + 1 - swap) * nv * vec + (1 - flat) * pitch"},
     {"input_bytes", "(cb * phases * ceil_div((tp + (size_r - 1) * dil_h // stride_h) * run, vec) + 1) * vec * 4"},
     {"blocks_c", "ceil_div(size_cg, cb)"},
     {"k_blocks", "ceil_div(size_kg, mr)"},
@@ -91,7 +91,7 @@ static const char *const constraints[] = {
     "ku <= cb and cb % ku == 0",
     "body <= 512",
     "swap == 0 or (vectors > nv and k_together > 1)",
-    "pf == 0 or swap == 1",
+    "pf == 0 or swap == 1 or flat == 1",
     "local_bytes <= max_local",
     "order == 0 or (kt < k_blocks and (tp < rows or region_w < cols))",
     NULL,
@@ -149,8 +149,10 @@ static struct build_items region_items(const int64_t *v, const void *arg)
                                           BUILD_ITEM_CYCLES};
 }
 
-/* Long rows of 1x1 windows: all channels that 400 KB of local memory hold, one block of weights after the other over
- * all tiles. Others: 16 channels of up to 14 whole rows, all blocks of weights over one tile after the other. */
+/* 1x1 windows of many pixels and few weights: one tile after the other, all channels of one are copied before its sums,
+ * and the next one's are asked for where x does not stay in a second cache. Other long rows: all channels that 400 KB
+ * of local memory hold, one block of weights after the other over all tiles. Others: 16 channels of up to 14 whole
+ * rows, all blocks of weights over one tile after the other. */
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
@@ -165,7 +167,10 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
                                  : z.r * z.s == 1 ? 64
                                                   : 16),
                   across = CEIL(z.q, nv * lanes), blocks = CEIL(kg, mr);
-    const int64_t tq = flat ? least(across, 1 + room / (cb * nv * lanes)) : least(across, 5);
+    const bool by_tile = flat && cb == cg && across >= 16 && kg * cg <= 1 << 18;
+    const int64_t tq = by_tile ? least(across, 32)
+                       : flat  ? least(across, 1 + room / (cb * nv * lanes))
+                               : least(across, 5);
     const int64_t sums = flat && cb == cg ? 1 : rows * (least(z.q, tq * nv * lanes) + z.s) * mr;
 
     const char *const blocking[] = {"kt", "tp", "tq", NULL};
@@ -180,7 +185,8 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
                                                {"cb", cb},
                                                {"ku", cb % 4 == 0 ? 4 : 1},
                                                {"kt", least(2 * blocks - 1, 1 + room / sums)},
-                                               {"swap", flat || few},
+                                               {"swap", (flat && !by_tile) || few},
+                                               {"pf", by_tile && z.c * z.q * 4 > 1 << 20},
                                                {NULL, 0}},
                  out);
     if (!space_is_valid(s, out, NULL))
@@ -213,7 +219,7 @@ static void program(struct build *b)
 const struct template conv2d_direct_row = {
     .id = "conv2d/direct_row",
     .stages = true,
-    .version = 1,
+    .version = 2,
     .summary = "CPU: vector registers hold a tile of neighbours along a row x channels; nchw without transposing",
     .fit = fit,
     .space = space,

@@ -7,7 +7,7 @@
  * a tile of NV vectors of it x MR channels is summed in registers. wp[g][k/MR][c][r][s][c%CB][k%MR]: packed weights.
  * Knobs: VEC lanes; NV vectors and MR channels of a tile; TP rows, TQ tiles of columns (at most all Q) of a region; CB channels
  * summed in one go; KU unroll of the loop over them; KT blocks of MR channels an item; SWAP 0 = all KT blocks for a tile of
- * pixels before the next tile, 1 = all tiles for a block of channels, PF 1 = while the next block's weights are prefetched;
+ * pixels before the next tile, 1 = all tiles for a block of channels; PF 1 = prefetching: of one long row the pixels copied next, else (SWAP) the next block's weights;
  * ORDER which items follow each other: 0 regions, 1 channels. Sums are kept in local memory between blocks of CB channels and, but for P = 1, until they are written.
  * Launch: local (1, 1, 1); groups (NB*GROUPS*KGROUPS*PREGIONS*QREGIONS, 1, 1). Packing: a group a (k block, c block, g). */
 #include "conv/conv.clh"
@@ -36,11 +36,13 @@
 #define COL_PHASES (S == 1 ? 1 : SW)
 #define ROWS (TP + (R - 1) * DH / SH)
 #define PITCH (RW + (S - 1) * DW / SW)
-#if P == 1 && R == 1 && S == 1 /* one long row: input[tile][CB][NV*VEC] */
+#if P == 1 && R == 1 && S == 1 /* one long row: a panel input[CB][NV*VEC] a tile, SWAP: of all tiles, else of the one at work */
+#define FLAT 1
 #define RUN_COLS (NV * VEC)
-#define RUNS CEIL_DIV(RW, RUN_COLS)
-#define PIXEL CB /* distance of the tiles' pixels in local memory */
+#define RUNS (SWAP ? CEIL_DIV(RW, RUN_COLS) : 1)
+#define PIXEL (SWAP ? CB : 0) /* distance of the tiles' pixels in local memory */
 #else
+#define FLAT 0
 #define RUN_COLS PITCH
 #define RUNS 1
 #define PIXEL 1
@@ -88,13 +90,45 @@ KERNEL WG_SIZE(1, 1, 1) direct_row_pack_w(GLOBAL const ELEM *RESTRICT w, GLOBAL 
         (to)[i] = LOAD1((from) + i * SW);
 #endif
 
+#if FLAT && SW == 1 && PT == 0 && PL == 0
+#define IS_WHOLE(q) ((q) + RUN_COLS <= Q && cb * CB + CB <= CG)
+#else
+#define IS_WHOLE(q) 0
+#endif
+/* CB channels from column q of y on, RUNS panels or TP rows. */
+#define COPY_INPUT(q)                                                                                                  \
+    for (int c = 0; c < CB; c++)                                                                                       \
+        for (int phase = 0; phase < ROW_PHASES * COL_PHASES; phase++)                                                  \
+            for (int row = 0; row < ROWS; row++)                                                                       \
+                for (int run = 0; run < RUNS; run++) {                                                                 \
+                    LOCAL SUM *run_to =                                                                                \
+                        input + ((run * CB + c) * ROW_PHASES * COL_PHASES + phase) * PLANE + row * PITCH;              \
+                    const int run_q = (q) + run * RUN_COLS;                                                            \
+                                                                                                                       \
+                    if (IS_WHOLE(run_q))                                                                               \
+                        UNROLL for (int v = 0; v < NV; v++)                                                            \
+                            LOCAL_VSTORE(VLOAD(x + X_AT(n, g * CG + cb * CB + c, 0, run_q) + v * VEC), run_to + v * VEC); \
+                    else                                                                                               \
+                        COPY_ROW(run_to, cb * CB + c, (p_first + row) * SH + phase / COL_PHASES - PT,                  \
+                                 run_q * SW + phase % COL_PHASES - PL)                                                 \
+                }
+
 #define FOR_TILE(nv) UNROLL for (int m = 0; m < MR; m++) UNROLL for (int v = 0; v < (nv); v++)
 
-#if PF
+#if PF && SWAP && !FLAT
 #define BURST CEIL_DIV(BLOCK, 16 * CEIL_DIV(FV, NV) * R * S)
 #define PREFETCH_NEXT(rs)                                                                                              \
     UNROLL for (int line = 0; line < BURST; line++)                                                                    \
         PREFETCH2(weights + BLOCK * CBLOCKS + ((f0 / (NV * VEC) * R * S + (rs)) * BURST + line) * 16);
+#elif PF
+#define BURST CEIL_DIV(CB * NV, KTS)
+#define PREFETCH_NEXT(rs)                                                                                              \
+    UNROLL for (int line = 0; line < BURST; line++)                                                                    \
+    {                                                                                                                  \
+        const int at = (kb - kg * KTS) * BURST + line;                                                                 \
+                                                                                                                       \
+        PREFETCH2(x + X_AT(n, g * CG + cb * CB + at / NV, 0, q_first + f0 + (RUNS * NV + at % NV) * VEC));             \
+    }
 #else
 #define PREFETCH_NEXT(rs)
 #endif
@@ -159,6 +193,11 @@ KERNEL WG_SIZE(1, 1, 1) direct_row_pack_w(GLOBAL const ELEM *RESTRICT w, GLOBAL 
             STORE_FLAT(acc, nv)                                                                                        \
         }                                                                                                              \
     }
+#if FLAT
+#define COPY_TILE COPY_INPUT(q_first + f0)
+#else
+#define COPY_TILE
+#endif
 #define FOR_BLOCKS for (int kb = kg * KTS; kb < kg * KTS + KTS && kb < KBLOCKS; kb++)
 #define FOR_TILES for (int f0 = 0; f0 < TAIL_FROM && f0 < f_end; f0 += NV * VEC)
 #define TAIL_FROM (FV / NV * NV * VEC)
@@ -185,13 +224,9 @@ KERNEL WG_SIZE(1, 1, 1) direct_row(GLOBAL const ELEM *RESTRICT x, GLOBAL const S
 #endif
 
     for (int cb = 0; cb < CBLOCKS; cb++) {
-        for (int c = 0; c < CB; c++)
-            for (int phase = 0; phase < ROW_PHASES * COL_PHASES; phase++)
-                for (int row = 0; row < ROWS; row++)
-                    for (int run = 0; run < RUNS; run++)
-                        COPY_ROW(input + ((run * CB + c) * ROW_PHASES * COL_PHASES + phase) * PLANE + row * PITCH,
-                                 cb * CB + c, (p_first + row) * SH + phase / COL_PHASES - PT,
-                                 (q_first + run * RUN_COLS) * SW + phase % COL_PHASES - PL)
+#if SWAP || !FLAT
+        COPY_INPUT(q_first)
+#endif
 #if SWAP
         FOR_BLOCKS {
             FOR_TILES
@@ -204,15 +239,19 @@ KERNEL WG_SIZE(1, 1, 1) direct_row(GLOBAL const ELEM *RESTRICT x, GLOBAL const S
 #endif
         }
 #else
-        FOR_TILES
+        FOR_TILES {
+            COPY_TILE
             FOR_BLOCKS
                 DO_TILE(NV)
+        }
 #if TAIL
         const int f0 = TAIL_FROM;
 
-        if (f0 < f_end)
+        if (f0 < f_end) {
+            COPY_TILE
             FOR_BLOCKS
                 DO_TILE(TAIL)
+        }
 #endif
 #endif
     }

@@ -105,6 +105,7 @@ static const char *const quantities[][2] = {
     {"copy_bytes", "pack * input_h * input_w * copied_c * 4"},
     {"copies_per_fma", "pack * input_h * input_w / (region_h * region_w * size_r * size_s * nv * vec * kt)"},
     {"sum_bytes", "pass * kt * region_h * region_w * nv * vec * 4"},
+    {"turned_bytes", "(y_lanes == 1) * region_h * min(region_w, cols) * nv * vec * 4"},
     {"pass_bytes", "block_bytes + input_h * input_w * cb * 4 + sum_bytes"},
     {"groups", "size_n * groups_n * ceil_div(ceil_div(size_kg, nv * vec), kt) * ceil_div(rows, region_h) * "
                "ceil_div(cols, region_w)"},
@@ -134,7 +135,7 @@ static const char *const constraints[] = {
     "pack == 1 or (together == x_lanes and size_cg % cb == 0 and elem_bytes == 4)",
     "pack == 1 or padded == 0 or (thin_padded == 1 and skip == 1 and vh == 1 and vw > 1)",
     "skip == 0 or (padded == 1 and size_s > 1 and us == 0 and vw > 1)",
-    "copy_bytes + sum_bytes <= max_local",
+    "copy_bytes + sum_bytes + turned_bytes <= max_local",
     "(nv - 1) * vec < size_kg",
     "order == 0 or (kt * nv * vec < size_kg and (region_h < rows or region_w < cols))",
     NULL,
@@ -304,13 +305,13 @@ static void program(struct build *b)
     build_launch(b, PHASE_PACK, "direct_tile_pack_w", (const int64_t[]){k_blocks, c_blocks, z.groups}, one,
                  (const int[]){1, packed, -1});
     build_last_launch(b, "direct_tile", (const int64_t[]){items, 1, 1}, one, (const int[]){0, packed, -1});
-    b->p->needs_local_bytes = build_int(b, "copy_bytes") + build_int(b, "sum_bytes");
+    b->p->needs_local_bytes = build_int(b, "copy_bytes") + build_int(b, "sum_bytes") + build_int(b, "turned_bytes");
 }
 
 const struct template conv2d_direct_tile = {
     .id = "conv2d/direct_tile",
     .stages = true,
-    .version = 3,
+    .version = 4,
     .summary =
         "CPU: vector registers hold a tile of pixels x channels over packed weights, input copied lazily or in place",
     .fit = fit,

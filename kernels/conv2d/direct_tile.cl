@@ -10,9 +10,11 @@
  * cache; PACK 1 = the region's input is copied to local memory, with zeros around it (CB channels at a time where PASS),
  * 0 = x is read where it lies (no padding); ORDER which items follow each other: 0 regions (their weights stay in cache), 1 channels (their input does).
  * SKIP 1 = taps that see a first or last pixel in the padding leave it out; PF 1 = weights needed next are prefetched.
+ * Where y is nchw a region's sums of NR channels are kept in local memory until they are turned into rows.
  * A tile that would pass the edge is moved back inside and writes only what its neighbour does not.
  * Launch: local (1, 1, 1); groups (NB*GROUPS*KGROUPS*PREGIONS*QREGIONS, 1, 1). Packing: a group a (k block, c block, g). */
 #include "conv/conv.clh"
+#include "conv/turned.clh"
 #ifndef NV
 #define NV 1
 #define VH 1
@@ -192,11 +194,17 @@ typedef VT tile_sum[VH * VW][NV];
 #define PREFETCH_NEXT(rs)
 #endif
 
-/* Writes the part of the tile at (p0, q0) that begins at (p1, q1). */
-#if YL > 1 && VEC <= YL && KG % VEC == 0
-#define STORE_TILE(acc)                                                                                                \
+#define FOR_PART                                                                                                       \
     UNROLL for (int i = 0; i < VH; i++) UNROLL for (int j = 0; j < VW; j++) if (p0 + i >= p1 && q0 + j >= q1)          \
-        UNROLL for (int v = 0; v < NV; v++)                                                                            \
+        UNROLL for (int v = 0; v < NV; v++)
+/* Writes the part of the tile at (p0, q0) that begins at (p1, q1): to y, or to z, whose NR channels are turned when they are whole. */
+#if YL == 1
+#define REGION_W (TQ * VW < Q ? TQ * VW : Q)
+#define STORE_TILE(acc)                                                                                                \
+    FOR_PART LOCAL_VSTORE(acc[i * VW + j][v], z + ((p0 + i - p_first) * REGION_W + q0 + j - q_first) * NR + v * VEC);
+#elif VEC <= YL && KG % VEC == 0
+#define STORE_TILE(acc)                                                                                                \
+    FOR_PART                                                                                                           \
     {                                                                                                                  \
         const int k = kb * NR + v * VEC;                                                                               \
                                                                                                                        \
@@ -205,23 +213,32 @@ typedef VT tile_sum[VH * VW][NV];
     }
 #else
 #define STORE_TILE(acc)                                                                                                \
+    FOR_PART                                                                                                           \
     {                                                                                                                  \
-        SUM out[VH * VW][NR];                                                                                          \
+        SUM out[VEC];                                                                                                  \
                                                                                                                        \
-        FOR_TILE PRIVATE_VSTORE(acc[i * VW + j][v], &out[i * VW + j][v * VEC]);                                        \
-        if (p1 == p0 && q1 == q0) {                                                                                    \
-            for (int k = kb * NR; k < kb * NR + NR && k < KG; k++)                                                     \
-                UNROLL                                                                                                 \
-                for (int i = 0; i < VH; i++)                                                                           \
-                    UNROLL                                                                                             \
-                    for (int j = 0; j < VW; j++)                                                                       \
-                        STORE_Y(Y_AT(n, g * KG + k, p0 + i, q0 + j), g * KG + k, out[i * VW + j][k - kb * NR]);        \
-        } else                                                                                                         \
-            for (int k = kb * NR; k < kb * NR + NR && k < KG; k++)                                                     \
-                for (int i = p1 - p0; i < VH; i++)                                                                     \
-                    for (int j = q1 - q0; j < VW; j++)                                                                 \
-                        STORE_Y(Y_AT(n, g * KG + k, p0 + i, q0 + j), g * KG + k, out[i * VW + j][k - kb * NR]);        \
+        PRIVATE_VSTORE(acc[i * VW + j][v], out);                                                                       \
+        for (int l = 0; l < VEC && kb * NR + v * VEC + l < KG; l++) {                                                  \
+            const int k = g * KG + kb * NR + v * VEC + l;                                                              \
+                                                                                                                       \
+            STORE_Y(Y_AT(n, k, p0 + i, q0 + j), k, out[l]);                                                            \
+        }                                                                                                              \
     }
+#endif
+
+#if YL == 1
+/* Writes the region at (p, q), NR channels from k on. */
+DEVICE void store_region(LOCAL const SUM *RESTRICT z, int n, int g, int k, int p, int q, Y_PARAMS)
+{
+    const int rows = min(TP * VH, P - p), columns = min(REGION_W, Q - q);
+
+    for (int v = 0; v < NR && k + v < KG; v += VEC)
+        if (REGION_W == Q)
+            store_turned(z + v, NR, rows * Q, n, g, k + v, p, q, Y_ARGS);
+        else
+            for (int i = 0; i < rows; i++)
+                store_turned(z + i * REGION_W * NR + v, NR, columns, n, g, k + v, p + i, q, Y_ARGS);
+}
 #endif
 
 KERNEL WG_SIZE(1, 1, 1) direct_tile(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT wp, Y_PARAMS)
@@ -239,6 +256,9 @@ KERNEL WG_SIZE(1, 1, 1) direct_tile(GLOBAL const ELEM *RESTRICT x, GLOBAL const 
     LOCAL_ARRAY SUM input[COPIED * ROWS * COLS];
 #else
     GLOBAL const ELEM *input = x + (n * C + g * CG) * H * W;
+#endif
+#if YL == 1
+    LOCAL_ARRAY SUM z[TP * VH * REGION_W * NR];
 #endif
 #if PASS
     LOCAL_ARRAY SUM sums[KT * TP * TQ * VH * VW * NR];
@@ -285,6 +305,10 @@ KERNEL WG_SIZE(1, 1, 1) direct_tile(GLOBAL const ELEM *RESTRICT x, GLOBAL const 
                 STORE_TILE(acc)
 #endif
             }
+#if YL == 1
+            if (!PASS || PASS_CHANNEL + CB >= CG)
+                store_region(z, n, g, kb * NR, p_first, q_first, Y_ARGS);
+#endif
         }
 #if PASS
     }

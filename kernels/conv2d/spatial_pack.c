@@ -102,31 +102,54 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
     return e ? e : conv_space(w, d, d->kind == DEVICE_CPU ? cpu_loops : loops, quantities, constraints, s, why);
 }
 
-/* On Mali 4 channels fill 128 bits and 4 pixels the registers (the schedule of the first posts on it); a CPU wants its
- * whole vectors and a row of pixels in the other registers. */
+struct tile {
+    int64_t vc, vh, vw;
+};
+
+/* 128 bits of channels by four pixels that divide the image, as most records of a Mali-T860 have it (TopHub); where the
+ * width is odd more channels stand for them. */
+static struct tile mali_tile(const struct conv_shape *z, int64_t lanes)
+{
+    if (z->q % 4 == 0)
+        return (struct tile){lanes, 1, 4};
+    if (z->q % 2 == 0)
+        return z->p % 2 == 0 ? (struct tile){lanes, 2, 2} : (struct tile){lanes, 1, 2};
+    if (z->q % 5 == 0)
+        return (struct tile){lanes, 1, 5};
+    return (struct tile){16, 1, 1};
+}
+
+/* A CPU wants its whole vectors and a row of pixels in the other registers. */
+static struct tile cpu_tile(const struct conv_shape *z, int64_t lanes)
+{
+    return (struct tile){lanes, z->p > 1 ? 2 : 1, z->q % 14 == 0 ? 14 : z->q % 7 == 0 ? 7 : 8};
+}
+
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
     const struct conv_shape z = conv_shape_of(w);
     const bool cpu = d->kind == DEVICE_CPU;
-    const int64_t lanes = cpu ? build_vector(d) : 4;
+    const int64_t lanes = cpu ? build_vector(d) : w->dtype == DTYPE_F16 ? 8 : 4, warp = build_warp(d);
+    struct tile t = cpu ? cpu_tile(&z, lanes) : mali_tile(&z, lanes);
 
+    if (z.k == 1)
+        t.vc = 1;
     *out = (struct config){{0}};
     build_choose(s,
-                 (const struct build_define[]){{"vc", z.k > 1 && lanes > 1 ? lanes : 1},
-                                               {"vh", cpu && z.p > 1 ? 2 : 1},
-                                               {"vw", cpu ? (z.q % 14 == 0  ? 14
-                                                             : z.q % 7 == 0 ? 7
-                                                                            : 8)
-                                                          : 4},
-                                               {"co_t", cpu ? 1 : 8},
+                 (const struct build_define[]){{"vc", t.vc},
+                                               {"vh", t.vh},
+                                               {"vw", t.vw},
+                                               {"co_t", cpu            ? 1
+                                                        : lanes > warp ? lanes
+                                                                       : warp},
                                                {"oh_t", 1},
-                                               {"ow_t", cpu ? 1 : 4},
+                                               {"ow_t", 1},
                                                {"unroll_kh", 0},
                                                {"unroll_kw", z.s > 1 && z.s <= 5},
-                                               {"ann_vh", cpu && z.p > 1},
-                                               {"ann_vw", z.q > 1},
-                                               {"ann_vc", z.k > 1 && lanes > 1 ? 2 : 0},
+                                               {"ann_vh", t.vh > 1},
+                                               {"ann_vw", t.vw > 1 && z.q > 1},
+                                               {"ann_vc", t.vc > 1 ? 2 : 0},
                                                {NULL, 0}},
                  out);
     if (space_is_valid(s, out, NULL))

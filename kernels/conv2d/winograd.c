@@ -77,22 +77,27 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
     return e ? e : conv_space(w, d, last_knobs, quantities, constraints, s, why);
 }
 
-/* The recorded best on Mali has 4 x 4; a CPU wants whole vectors and one work-item a group. */
+/* Most records of a Mali-T860 (TopHub) have four channels by 128 bits of tiles, four work-items a group and two
+ * channels a turn; a CPU wants whole vectors and one work-item a group. */
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
     const bool cpu = d->kind == DEVICE_CPU;
-    const int64_t lanes = build_vector(d) < 4 ? 4 : build_vector(d);
+    const int64_t lanes = build_vector(d) < 4 ? 4 : build_vector(d), warp = build_warp(d);
 
     *out = (struct config){{0}};
     build_choose(s,
                  (const struct build_define[]){{"m", w->dtype == DTYPE_F16 ? 2 : 4},
                                                {"bna", cpu ? 16 : 4},
-                                               {"bnb", cpu ? lanes : 4},
+                                               {"bnb", cpu                     ? lanes
+                                                       : w->dtype == DTYPE_F16 ? 8
+                                                                               : 4},
                                                {"wg_in", cpu ? 16 : 64},
                                                {"wg_out", cpu ? 16 : 64},
-                                               {"c_unroll", 4},
-                                               {"yt", cpu ? 1 : 16},
+                                               {"c_unroll", cpu ? 4 : 2},
+                                               {"yt", cpu        ? 1
+                                                      : warp > 4 ? warp
+                                                                 : 4},
                                                {NULL, 0}},
                  out);
     if (space_is_valid(s, out, NULL))

@@ -9,6 +9,7 @@
  * AHEAD 1: the next panel of U is prefetched; FUSED 1: one work-item does a block from x to y in local memory; 0: three launches over global scratch, each place's U read once.
  * Launch: local 1; groups: pack (KB, CV * VEC); FUSED (BLOCKS); else in (CV, BLOCKS), gemm (KB, AREA), out (KB, BLOCKS). */
 #include "conv2d/winograd.clh"
+#include "conv/turned.clh"
 /* Its meaning for parameters of inlined functions is an intrinsic of LLVM that Oclgrind does not know; nothing here needs it. */
 #undef RESTRICT
 #define RESTRICT
@@ -45,22 +46,6 @@
 #define SCRATCH_VSTORE SUM_VSTORE
 #define SCRATCH_VLOAD SUM_VLOAD
 #endif
-
-/* Rows r[0 .. VEC-1] become columns: each step rotates the bits of an element's place by one. */
-#define TRANSPOSE(r)                                                                                                   \
-    UNROLL                                                                                                             \
-    for (int step = 1; step < VEC; step *= 2) {                                                                        \
-        VT turned[VEC];                                                                                                \
-                                                                                                                       \
-        UNROLL                                                                                                         \
-        for (int i = 0; i < VEC / 2; i++) {                                                                            \
-            turned[i] = VEVEN(r[2 * i], r[2 * i + 1]);                                                                 \
-            turned[i + VEC / 2] = VODD(r[2 * i], r[2 * i + 1]);                                                        \
-        }                                                                                                              \
-        UNROLL                                                                                                         \
-        for (int i = 0; i < VEC; i++)                                                                                  \
-            r[i] = turned[i];                                                                                          \
-    }
 
 KERNEL WG_SIZE(1, 1, 1) winograd_tile_pack(GLOBAL const ELEM *RESTRICT w, GLOBAL SUM *RESTRICT u)
 {
@@ -217,31 +202,6 @@ DEVICE void multiply(GLOBAL const SUM *RESTRICT u, SCRATCH const SUM *RESTRICT v
 #define Z_ARG , z
 #define Z_ARRAY LOCAL_ARRAY SUM z[ROWS * M * Q * VEC];
 #define POISON_Z POISON_LOCAL(z, ROWS * M * Q * VEC, 0, 1);
-
-/* Writes z, rows p0 .. of VEC channels from k on. */
-DEVICE void store_pixels(LOCAL const SUM *RESTRICT z, int n, int k, int p0, Y_PARAMS)
-{
-    const int end = (p0 + ROWS * M < P ? ROWS * M : P - p0) * Q;
-
-    if (end >= VEC)
-        for (int i = 0; i < end; i += VEC) {
-            const int from = i + VEC <= end ? i : end - VEC;
-            VT r[VEC];
-
-            UNROLL
-            for (int l = 0; l < VEC; l++)
-                r[l] = LOCAL_VLOAD(z + (from + l) * VEC);
-            TRANSPOSE(r)
-            UNROLL
-            for (int l = 0; l < VEC; l++)
-                if (K % VEC == 0 || k + l < K)
-                    STORE_YQ(Y_AT(n, k + l, p0, from), k + l, r[l]);
-        }
-    else
-        for (int l = 0; l < VEC && k + l < K; l++)
-            for (int i = 0; i < end; i++)
-                STORE_Y(Y_AT(n, k + l, p0, i), k + l, z[i * VEC + l]);
-}
 #define STORE_PIXEL(p, q, value) LOCAL_VSTORE(value, z + (((p)-row0 * M) * Q + (q)) * VEC)
 #else
 #define Z_PARAM
@@ -282,7 +242,7 @@ DEVICE void transform_output(SCRATCH const SUM *RESTRICT products, int n, int k,
         }
     }
 #if YL == 1
-    store_pixels(z, n, k, row0 * M, Y_ARGS);
+    store_turned(z, VEC, (row0 + ROWS) * M < P ? ROWS * M * Q : (P - row0 * M) * Q, n, 0, k, row0 * M, 0, Y_ARGS);
 #endif
 }
 

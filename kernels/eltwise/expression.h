@@ -20,11 +20,14 @@
  * while they are below 2^24. NEVER: the rest. */
 enum eltwise_exact { EXACT_ALWAYS, EXACT_STEPS, EXACT_ROUNDED, EXACT_NEVER };
 
+/* Where inputs are drawn from: anywhere; above 0, round 2: roots, logarithms, quotients; between -1 and 1. */
+enum eltwise_domain { DOMAIN_ALL, DOMAIN_POSITIVE, DOMAIN_WITHIN_1 };
+
 struct eltwise_function {
     const char *name; /* f_NAME in functions.clh */
     int n_args;
     enum eltwise_exact exact;
-    bool positive;                    /* inputs are drawn from above 0: roots, logarithms, quotients */
+    enum eltwise_domain domain;
     double relative, absolute;        /* error of a device's result, in units of 2^-24 of |result| and of 1 */
     double (*of)(const double *x);    /* the definition */
     double (*bound)(const double *x); /* the largest |result| for arguments up to these; NULL: the largest argument's */

@@ -13,6 +13,9 @@
 
 _Static_assert(ELTWISE_MAX_TEXT == WORKLOAD_MAX_WORD - 1, "the expression is the workload's text key");
 
+static const char *const weights[] = {"none", "a",  "b",   "ab", "c",   "ac",  "bc",   "abc", "d",
+                                      "ad",   "bd", "abd", "cd", "acd", "bcd", "abcd", NULL}; /* by bits */
+
 static const struct operator_key keys[] = {
     {"y", KEY_SIZES, true, 1, MAX_ELEMS, 0, NULL, "shape of y"},
     {"a", KEY_SIZES, false, 1, MAX_ELEMS, 0, NULL, "shape of a where it is not that of y: 1 or y's size each"},
@@ -20,6 +23,7 @@ static const struct operator_key keys[] = {
     {"c", KEY_SIZES, false, 1, MAX_ELEMS, 0, NULL, "shape of c"},
     {"d", KEY_SIZES, false, 1, MAX_ELEMS, 0, NULL, "shape of d"},
     {"f", KEY_TEXT, true, 0, 0, 0, NULL, "calls of functions, like mul(a,sigmoid(b))"},
+    {"weights", KEY_WORD, false, 0, 0, 0, weights, "inputs that stay the same from run to run"},
     {0},
 };
 static const char *const names[] = {"a", "b", "c", "d"};
@@ -94,6 +98,9 @@ static enum err check(const struct workload *w, struct why *why)
     struct eltwise chain;
     enum err e = eltwise_parse(w->text, &chain, why);
 
+    if (!e && workload_get(w, "weights") >> chain.n_inputs)
+        e = why_set(why, ERR_INPUT, "eltwise: weights=%s, but f has %d inputs", weights[workload_get(w, "weights")],
+                    chain.n_inputs);
     for (int i = 0; !e && i < ELTWISE_MAX_INPUTS; i++)
         e = check_input(w, i, chain.n_inputs, why);
     if (!e)
@@ -255,7 +262,7 @@ struct program_fill eltwise_wide_fill(const struct workload *w, const struct pro
 
     eltwise_of(w, &chain, &shape);
     for (int i = 0; i < chain.n_nodes; i++)
-        if (chain.nodes[i].function >= 0 && eltwise_functions[chain.nodes[i].function].positive) {
+        if (chain.nodes[i].function >= 0 && eltwise_functions[chain.nodes[i].function].domain) {
             powers = true;
             takes_all = takes_all && is_whole_power(&chain, i);
         }
@@ -276,17 +283,19 @@ static double whole_bound(const struct eltwise *chain, enum dtype t)
     return 0;
 }
 
-/* Random data: normal, or round 2 and above 0.5 where roots and quotients are taken. */
+/* Random data: normal; round 2 and above 0.5 where roots and quotients are taken, else within -1 and 1 where arcs are.
+ */
 static void fill(const struct eltwise *chain, struct tensor *t, int i_input)
 {
     static const uint64_t seeds[] = {SEED_X, SEED_RESIDUAL, SEED_BIAS, SEED_OFFSET};
     const double most = whole_bound(chain, t->dtype);
-    bool positive = false;
+    bool of[3] = {false};
 
     for (int i = 0; i < chain->n_nodes; i++)
-        positive |= chain->nodes[i].function >= 0 && eltwise_functions[chain->nodes[i].function].positive;
-    tensor_fills(t, seeds[i_input], most > 0 ? most : 1, positive ? 0.25 : 1);
-    t->random.lo = positive ? 2 : 0;
+        if (chain->nodes[i].function >= 0)
+            of[eltwise_functions[chain->nodes[i].function].domain] = true;
+    tensor_fills(t, seeds[i_input], most > 0 ? most : 1, of[DOMAIN_POSITIVE] || of[DOMAIN_WITHIN_1] ? 0.25 : 1);
+    t->random.lo = of[DOMAIN_POSITIVE] ? 2 : 0;
 }
 
 static struct tensor tensor_of(const struct workload *w, const char *name, enum buffer_role role, const int64_t *sizes,
@@ -312,7 +321,7 @@ static size_t tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_T
 
         for (int k = 0; k < n; k++)
             sizes[k] = size_of(w, i, k);
-        out[i] = tensor_of(w, names[i], ROLE_INPUT, sizes, n);
+        out[i] = tensor_of(w, names[i], workload_get(w, "weights") >> i & 1 ? ROLE_WEIGHT : ROLE_INPUT, sizes, n);
         fill(&chain, &out[i], i);
     }
     out[i] = tensor_of(w, "y", ROLE_OUTPUT, shape.y + ELTWISE_DIMS - n, n);

@@ -67,7 +67,7 @@ static double element(const struct gemm_shape *s, const struct parts *a, uint64_
     double sum = 0;
 
     assert(m < s->b * s->m);
-    *scale = magnitude(at(a, a->bias, n)) + magnitude(at(a, a->residual, (int64_t)index));
+    *scale = epilogue_scale(a->bits) + magnitude(at(a, a->bias, n)) + magnitude(at(a, a->residual, (int64_t)index));
     for (int64_t k = 0; k < s->k; k++) {
         const double product = x_at(a, m * s->k + k) * at(a, a->w, row * s->k + k);
 
@@ -178,7 +178,8 @@ static enum err put_random(const struct gemm_shape *s, const struct parts *a, co
         for (int64_t n = 0; n < of; n++) {
             double sum = 0, *scale = &o->scale[m * of + n];
 
-            *scale = magnitude(at(a, a->bias, n)) + magnitude(at(a, a->residual, m * s->n + n));
+            *scale =
+                epilogue_scale(a->bits) + magnitude(at(a, a->bias, n)) + magnitude(at(a, a->residual, m * s->n + n));
             for (int64_t k = 0; k < s->k; k++) {
                 sum += x[k] * w[n * s->k + k];
                 *scale += magnitude(x[k] * w[n * s->k + k]);

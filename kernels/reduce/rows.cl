@@ -22,7 +22,7 @@ KERNEL WG_SIZE(WG, 1, 1) reduce_rows(GLOBAL const ELEM *RESTRICT x, GLOBAL ELEM 
 #endif
 #endif
     GLOBAL const ELEM *RESTRICT from = x + (long)GRP(0) * N;
-    VT alls = VSET(START);
+    VT alls = VSET(START), overs = VSET(0.0f);
     float all = START, top = 0.0f;
 
 #if LOG_SUM_EXP
@@ -41,7 +41,7 @@ KERNEL WG_SIZE(WG, 1, 1) reduce_rows(GLOBAL const ELEM *RESTRICT x, GLOBAL ELEM 
 
         for (int i = first; i < first + PART * WG && i < VECTORS; i += WG)
             part = TAKES(part, EACHES(VLOAD(from + i * VEC), VSET(top)));
-        alls = TAKES(alls, part);
+        TAKE_PARTS(alls, overs, part);
     }
     EACH_OF_THE_REST all = TAKE(all, EACH(LOAD1(from + i), top));
     ACROSS_LANES(float, PRIVATE_VSTORE, alls, TAKE, all)
@@ -59,7 +59,7 @@ KERNEL WG_SIZE(WG, 1, 1) reduce_rows(GLOBAL const ELEM *RESTRICT x, GLOBAL ELEM 
     GLOBAL const ELEM *RESTRICT from = x + (outer * N * INNER + column);
     GLOBAL ELEM *RESTRICT to = y + (outer * INNER + column);
     SUM lanes_[VEC], tops_[VEC];
-    VT alls = VSET(START), tops = VSET(0.0f);
+    VT alls = VSET(START), overs = VSET(0.0f), tops = VSET(0.0f);
 
     if (outer >= OUTER)
         return;
@@ -78,7 +78,7 @@ KERNEL WG_SIZE(WG, 1, 1) reduce_rows(GLOBAL const ELEM *RESTRICT x, GLOBAL ELEM 
 
         for (int i = first; i < first + PART && i < N; i++)
             part = TAKES(part, EACHES(VLOAD(from + (long)i * INNER), tops));
-        alls = TAKES(alls, part);
+        TAKE_PARTS(alls, overs, part);
     }
     PRIVATE_VSTORE(alls, lanes_);
     PRIVATE_VSTORE(tops, tops_);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* naive.cl - softmax of M rows of N, see softmax.clh. One row a work-item: the baseline. The sum is made of sums of 256.
- * No knobs. Launch: local (WG, 1, 1); groups (ceil(M / WG), 1, 1). */
+/* naive.cl - softmax of M rows of N, see softmax.clh. One row a work-item: the baseline. No knobs.
+ * Launch: local (WG, 1, 1); groups (ceil(M / WG), 1, 1). */
 #include "softmax/softmax.clh"
 
 #ifndef WG
 #define WG 64
 #endif
-#define PART 256
 
 KERNEL WG_SIZE(WG, 1, 1) softmax_naive(SOFTMAX_PARAMS)
 {
@@ -14,7 +13,7 @@ KERNEL WG_SIZE(WG, 1, 1) softmax_naive(SOFTMAX_PARAMS)
     GLOBAL const IN *from = x + (long)row * N;
     GLOBAL RESULT *to = y + (long)row * N;
     SUM top;
-    float sum = 0.0f;
+    float sum = 0.0f, over = 0.0f;
 
     if (row >= M)
         return;
@@ -26,7 +25,7 @@ KERNEL WG_SIZE(WG, 1, 1) softmax_naive(SOFTMAX_PARAMS)
 
         for (int i = n; i < n + PART && i < N; i++)
             part += exp1(BELOW1(IN_LOAD1(from + i), top));
-        sum += part;
+        add_part(&sum, &over, part);
     }
     for (int n = 0; n < N; n++)
         OUT_STORE1(to + n, exp1(BELOW1(IN_LOAD1(from + n), top)) * inverse(sum));

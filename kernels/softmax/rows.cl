@@ -25,21 +25,25 @@ KERNEL WG_SIZE(WG, 1, 1) softmax_rows(SOFTMAX_PARAMS)
     GLOBAL RESULT *RESTRICT to = y + (long)GRP(0) * N;
     SUM top = IN_LOAD1(from);
     VT tops = VSET(top);
-    FVT sums = FVSET(0.0f);
+    FVT sums = FVSET(0.0f), overs = FVSET(0.0f);
     float sum = 0.0f, scaled;
 
     EACH_VECTOR tops = VMAX(tops, IN_VLOAD(from + i));
     EACH_OF_THE_REST top = MAX1(top, IN_LOAD1(from + i));
     ACROSS_LANES(SUM, PRIVATE_VSTORE, tops, MAX1, top)
     ACROSS_GROUP(all_tops, top, MAX1)
-    EACH_VECTOR
-    {
-        const FVT power = exps(BELOW(IN_VLOAD(from + i), top));
+    for (int first = LID(0) * VEC; first < VECTORS * VEC; first += PART * WG * VEC) {
+        FVT part = FVSET(0.0f);
 
-        sums = sums + power;
+        for (int i = first; i < first + PART * WG * VEC && i < VECTORS * VEC; i += WG * VEC) {
+            const FVT power = exps(BELOW(IN_VLOAD(from + i), top));
+
+            part = part + power;
 #if KEEP
-        OUT_VSTORE(power, to + i);
+            OUT_VSTORE(power, to + i);
 #endif
+        }
+        add_parts(&sums, &overs, part);
     }
     EACH_OF_THE_REST sum += exp1(BELOW1(IN_LOAD1(from + i), top));
     ACROSS_LANES(float, PRIVATE_FVSTORE, sums, PLUS, sum)

@@ -167,6 +167,46 @@ static void one_broken_record_spoils_a_recheck(void **state)
     buf_fini(&said);
 }
 
+/* A runner-up that is faster by less than two runs of one program differ is a tie: the record stays the best. */
+static void a_runner_up_that_ties_does_not_win(void **state)
+{
+    static const struct {
+        double faster;
+        int code;
+        const char *words;
+    } cases[] = {{1.03, 0, "1 still the best, 0 beaten, 0 broken, 0 skipped, 0 drifted"},
+                 {3, 2, "0 still the best, 1 beaten, 0 broken, 0 skipped, 0 drifted"}};
+    const char *best = tune_at(farm.dir, "y.best.jsonl"), *log = tune_at(farm.dir, "y.jsonl");
+    const char *path = tune_at(farm.dir, "tied");
+    struct record runner;
+    struct buf said;
+
+    (void)state;
+    buf_init(&said, 1 << 20);
+    assert_true(sample_record(workloads[0], "dense/gemm_tiled", &runner));
+    runner.time_ns = 1.5 * samples[0].time_ns;
+    snprintf(runner.purpose, sizeof runner.purpose, "search");
+    assert_int_equal(log_append(best, &samples[0], NULL), ERR_OK);
+    assert_int_equal(log_append(log, &samples[0], NULL), ERR_OK);
+    assert_int_equal(log_append(log, &runner, NULL), ERR_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const pid_t pid =
+            tune_start(path, (const char *const[]){"recheck", best, "--tracker", farm.url, "--key", KEY, NULL});
+        cJSON *trials = lease(2); /* the best, then the runner-up */
+        int code;
+
+        answer(cJSON_GetArrayItem(trials, 0), &samples[0], samples[0].time_ns);
+        answer(cJSON_GetArrayItem(trials, 1), &runner, samples[0].time_ns / cases[i].faster);
+        cJSON_Delete(trials);
+        code = tool_said(pid, path, &said);
+        if (code != cases[i].code || !strstr(buf_text(&said), cases[i].words))
+            fail_msg("case %zu: exit %d, expected %d and '%s'; said: %s", i, code, cases[i].code, cases[i].words,
+                     buf_text(&said));
+    }
+    record_fini(&runner);
+    buf_fini(&said);
+}
+
 /* A job of three workloads at the tracker, with the trials of the first two; its name and token. */
 static int make_job(char job[40])
 {
@@ -264,6 +304,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_broken_record_spoils_a_recheck),
+        cmocka_unit_test(a_runner_up_that_ties_does_not_win),
         cmocka_unit_test(records_on_their_way_at_an_interrupt_are_kept),
         cmocka_unit_test(status_and_attach_tell_the_best_of_each_workload),
     };

@@ -3,6 +3,7 @@
 #include "tests/libtune/sample_layer.h"
 #include "deploy/names.h"
 #include "deploy/text.h"
+#include "kernels/template.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -104,6 +105,7 @@ static void templates_of_another_operator_are_refused(void **state)
     (void)state;
     assert_true(sample_record(dense, "dense/naive", &r));
     (void)snprintf(r.template_id, sizeof r.template_id, "conv2d/direct_tile");
+    r.template_version = template_find(r.template_id)->version;
     refused(&r, ERR_INPUT, "template conv2d/direct_tile is not of operator dense");
 }
 

@@ -3,6 +3,7 @@
 #include "core/buf.h"
 #include "core/rng.h"
 #include "deploy/layouts.h"
+#include "kernels/graph_fuse.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -17,7 +18,7 @@
 #define N_GRAPHS 300
 
 struct times {
-    double node[MOST][GRAPH_LAYOUTS], transform[MOST][GRAPH_LAYOUTS][GRAPH_LAYOUTS];
+    double node[MOST][GRAPH_LAYOUTS], transform[MOST][GRAPH_LAYOUTS][GRAPH_LAYOUTS], fused[MOST][GRAPH_LAYOUTS];
 };
 
 static double node_time(size_t i, int layout, void *arg)
@@ -29,6 +30,11 @@ static double transform_time(size_t i, int from, int to, void *arg)
 {
     assert_int_not_equal(from, to);
     return ((const struct times *)arg)->transform[i][from][to];
+}
+
+static double fused_time(size_t i, int layout, void *arg)
+{
+    return ((const struct times *)arg)->fused[i][layout];
 }
 
 /* A graph of convolutions and pools of 3 x 3 (so that all tensors have one size), shortcuts at random. */
@@ -92,7 +98,7 @@ static void elimination_finds_the_least_of_all_choices(void **state)
     rng_init(&r, 7);
     for (int k = 0; k < N_GRAPHS; k++) {
         struct times t;
-        const struct layouts_costs c = {node_time, transform_time, &t};
+        const struct layouts_costs c = {node_time, transform_time, NULL, &t};
         struct graph g;
         struct buf text;
         struct why why = {""};
@@ -126,6 +132,119 @@ static void elimination_finds_the_least_of_all_choices(void **state)
     assert_true(n_compared > N_GRAPHS / 3 && n_shortcuts > N_GRAPHS / 2);
 }
 
+/* Convolutions behind one another, activations behind some, of which a few are read twice. */
+static void random_chain(struct rng *r, struct buf *out)
+{
+    static const int channels[] = {16, 32, 12, 8};
+    bool open = false; /* the last one is a convolution without an activation */
+
+    buf_printf(out, "t0 = input c=%d h=5 w=5\n", channels[rng_below(r, 4)]);
+    for (int i = 1; i < 7; i++) {
+        const bool curve = open && rng_below(r, 3) > 0;
+
+        if (curve)
+            buf_printf(out, "t%d = eltwise t%d f=hard_swish(a)\n", i, i - 1);
+        else
+            buf_printf(out, "t%d = conv2d t%d k=%d r=1 s=1\n", i, i - 1, channels[rng_below(r, 4)]);
+        open = !curve;
+    }
+    buf_printf(out, "output t6%s\n", rng_below(r, 4) ? "" : " t3");
+}
+
+/* The times of a graph with some nodes fused. */
+struct mapped {
+    const struct times *t;
+    const bool *with;
+    const struct graph *g;
+    int from[MOST]; /* nodes of the graph before, by position */
+};
+
+static double mapped_node(size_t i, int layout, void *arg)
+{
+    const struct mapped *m = arg;
+    const int from = m->from[i];
+
+    return m->with[from] ? m->t->fused[from][layout] : m->t->node[from][layout];
+}
+
+/* Of what is fused the tensor is that of the last node. */
+static double mapped_transform(size_t i, int a, int b, void *arg)
+{
+    const struct mapped *m = arg;
+    const int from = m->from[i];
+
+    return m->t->transform[m->with[from] ? (int)graph_fuses(m->g, (size_t)from, DTYPE_F32) : from][a][b];
+}
+
+/* By the definition: every choice of what is fused makes a graph, which has its cheapest layouts. */
+static double cheapest_fused(const struct graph *g, const struct times *t)
+{
+    double least = INFINITY;
+
+    for (unsigned choice = 0; choice < 1u << g->n_nodes; choice++) {
+        bool with[MOST] = {false}, can_be = true;
+        struct mapped m = {.t = t, .with = with, .g = g};
+        const struct layouts_costs c = {mapped_node, mapped_transform, NULL, &m};
+        struct graph made;
+        int at[MOST];
+
+        for (size_t i = 0; i < g->n_nodes; i++) {
+            with[i] = choice >> i & 1;
+            can_be = can_be && (!with[i] || graph_fuses(g, i, DTYPE_F32));
+        }
+        if (!can_be)
+            continue;
+        assert_int_equal(graph_fuse(g, DTYPE_F32, with, &made, at), ERR_OK);
+        for (size_t i = g->n_nodes; i-- > 0;)
+            m.from[at[i]] = (int)i; /* the first of two */
+        least = fmin(least, cheapest(&made, &c));
+        graph_fini(&made);
+    }
+    return least;
+}
+
+static void fusions_are_chosen_with_the_layouts(void **state)
+{
+    size_t n_fused = 0, n_apart = 0;
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, 11);
+    for (int k = 0; k < 40; k++) {
+        struct times t;
+        const struct layouts_costs c = {node_time, transform_time, fused_time, &t};
+        struct graph g;
+        struct buf text;
+        struct why why = {""};
+        bool with[MOST];
+        int layout[MOST];
+        double cost = -1, least;
+
+        buf_init(&text, 4096);
+        random_chain(&r, &text);
+        random_times(&r, &t);
+        for (int i = 0; i < MOST; i++)
+            for (int l = 0; l < GRAPH_LAYOUTS; l++)
+                t.fused[i][l] = rng_below(&r, 8) == 0 ? INFINITY : (double)rng_below(&r, 200);
+        if (graph_parse("random", buf_text(&text), text.len, &g, &why))
+            fail_msg("%s\n%s", why.text, buf_text(&text));
+        least = cheapest_fused(&g, &t);
+        if (!isinf(least)) {
+            assert_int_equal(layouts_choose(&g, DTYPE_F32, &c, layout, &cost, &why), ERR_OK);
+            if (cost != least)
+                fail_msg("chosen %g, least %g of\n%s", cost, least, buf_text(&text));
+            layouts_fused(&g, DTYPE_F32, &c, layout, with);
+            for (size_t i = 0; i < g.n_nodes; i++) {
+                n_fused += with[i];
+                n_apart += graph_fuses(&g, i, DTYPE_F32) && !with[i];
+            }
+        }
+        graph_fini(&g);
+        buf_fini(&text);
+    }
+    assert_true(n_fused > 10 && n_apart > 10);
+}
+
 static enum err parse(const char *text, struct graph *g)
 {
     return graph_parse("small", text, strlen(text), g, NULL);
@@ -135,7 +254,7 @@ static enum err parse(const char *text, struct graph *g)
 static void a_transform_is_paid_once_for_all_that_want_it(void **state)
 {
     struct times t = {0};
-    const struct layouts_costs c = {node_time, transform_time, &t};
+    const struct layouts_costs c = {node_time, transform_time, NULL, &t};
     const int layout[] = {0, 3, 0, 0};
     struct graph g;
 
@@ -153,7 +272,7 @@ static void a_transform_is_paid_once_for_all_that_want_it(void **state)
 static void a_slower_layer_is_chosen_where_transforms_would_cost_more(void **state)
 {
     struct times t = {0};
-    const struct layouts_costs c = {node_time, transform_time, &t};
+    const struct layouts_costs c = {node_time, transform_time, NULL, &t};
     struct graph g;
     int layout[3];
     double cost;
@@ -192,7 +311,7 @@ static double two(size_t i, int from, int to, void *arg)
 
 static void whole_networks_are_solved(void **state)
 {
-    const struct layouts_costs c = {one, two, NULL};
+    const struct layouts_costs c = {one, two, NULL, NULL};
 
     (void)state;
     for (const char *const *name = graph_names(); *name; name++) {
@@ -213,7 +332,7 @@ static void whole_networks_are_solved(void **state)
 
 static void a_tensor_of_too_many_readers_is_refused(void **state)
 {
-    const struct layouts_costs c = {one, two, NULL};
+    const struct layouts_costs c = {one, two, NULL, NULL};
     struct buf text;
     struct why why = {""};
     struct graph g;
@@ -236,6 +355,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(elimination_finds_the_least_of_all_choices),
+        cmocka_unit_test(fusions_are_chosen_with_the_layouts),
         cmocka_unit_test(a_transform_is_paid_once_for_all_that_want_it),
         cmocka_unit_test(a_slower_layer_is_chosen_where_transforms_would_cost_more),
         cmocka_unit_test(whole_networks_are_solved),

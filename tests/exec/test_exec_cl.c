@@ -100,10 +100,14 @@ static int set_up(void **state)
 {
     struct fixture *f = calloc(1, sizeof *f);
     cl_platform_id platform;
+    cl_device_id team[8];
+    cl_uint n_team = 0;
     cl_int code = CL_SUCCESS;
     assert_int_equal(clGetPlatformIDs(1, &platform, NULL), CL_SUCCESS);
     assert_int_equal(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &f->device, NULL), CL_SUCCESS);
-    f->context = clCreateContext(NULL, 1, &f->device, NULL, NULL, &code);
+    exec_cl_team_devices(f->device, 8, team, &n_team);
+    f->context = n_team > 1 ? clCreateContext(NULL, n_team, team, NULL, NULL, &code)
+                            : clCreateContext(NULL, 1, &f->device, NULL, NULL, &code);
     assert_int_equal(code, CL_SUCCESS);
     for (int i = 0; i < 2; i++) {
         f->queues[i] = clCreateCommandQueue(f->context, f->device, 0, &code);
@@ -553,6 +557,46 @@ static void a_network_runs_its_layers_with_weights_of_their_own(void **state)
     exec_cl_op_close(ops[1]);
 }
 
+/* y = x by way of scratch, three times: steps that were bound to scratch memory follow when a plan opened later makes
+ * it larger. */
+static void steps_of_a_network_follow_scratch_that_grows(void **state)
+{
+    static const struct exec_buffer way_buffers[] = {{"x", EXEC_INPUT, 4 * N, EXEC_FILL_NONE, {0}, 0, NULL, 0},
+                                                     {"t", EXEC_SCRATCH, 4 * N, EXEC_FILL_NONE, {0}, 0, NULL, 0},
+                                                     {"y", EXEC_OUTPUT, 4 * N, EXEC_FILL_NONE, {0}, 0, NULL, 0}};
+    static const struct exec_buffer large_buffers[] = {{"x", EXEC_INPUT, 4 * N, EXEC_FILL_NONE, {0}, 0, NULL, 0},
+                                                       {"t", EXEC_SCRATCH, 4096 * N, EXEC_FILL_NONE, {0}, 0, NULL, 0}};
+    static const struct exec_arg there[] = {B(1), B(0), {EXEC_ARG_I64, 4 * N, 0, {0, 0, 0}}};
+    static const struct exec_arg back[] = {B(2), B(1), {EXEC_ARG_I64, 4 * N, 0, {0, 0, 0}}};
+    static const struct exec_launch way_launches[] = {
+        {EXEC_COPY, EXEC_RUN, 0, "", {1, 1, 1}, {1, 1, 1}, there, 3, 0, 0, 0, NULL, 0},
+        {EXEC_COPY, EXEC_RUN, 0, "", {1, 1, 1}, {1, 1, 1}, back, 3, 0, 0, 0, NULL, 0}};
+    static const struct exec_plan way = {"way", layer_modules, 0, way_buffers, 3, way_launches, 2, NULL, 0},
+                                  large = {"large", layer_modules, 0, large_buffers, 2, way_launches, 1, NULL, 0};
+    static const struct exec_plan *const plans[] = {&way};
+    static const int last_values[] = {2, 3};
+    static const struct exec_step steps[] = {
+        {"one", 0, first_values, 2, 0}, {"two", 0, second_values, 2, 0}, {"last", 0, last_values, 2, 0}};
+    static const struct exec_network ways = {"ways", plans, 1, net_values, 4, net_slots, 2, steps, 3, 2};
+    struct fixture *f = *state;
+    struct exec_cl_op *op = open_op(f, &way), *later = NULL;
+    struct exec_net_cl *net = NULL;
+    assert_int_equal(exec_net_cl_open(f->context, &ways, &op, &f->words, &net), EXEC_OK);
+    for (int i = 0; i < 2; i++) {
+        cl_int got[N];
+        assert_int_equal(exec_net_cl_run(net, f->queues[0], (const cl_mem[]){f->x, f->y[i]}, &f->words), EXEC_OK);
+        assert_int_equal(clEnqueueReadBuffer(f->queues[0], f->y[i], CL_TRUE, 0, sizeof got, got, 0, NULL, NULL),
+                         CL_SUCCESS);
+        for (int k = 0; k < N; k++)
+            assert_int_equal(got[k], 100 * k);
+        if (!later)
+            later = open_op(f, &large);
+    }
+    exec_net_cl_close(net);
+    exec_cl_op_close(op);
+    exec_cl_op_close(later);
+}
+
 /* Weights packed on one queue serve runs on another; closing the network ends what is under way before its memory goes.
  */
 static void a_network_runs_on_another_queue_and_closes_behind_its_run(void **state)
@@ -641,7 +685,7 @@ static void a_device_is_the_same_when_all_of_it_is(void **state)
     struct fixture *f = *state;
     char texts[6][8192] = {""}, extensions[8192];
     cl_platform_id platform;
-    cl_uint units = 0;
+    cl_uint units = 0, n_devices = 0;
     const char *threads = getenv("POCL_MAX_PTHREAD_COUNT");
     assert_int_equal(clGetDeviceInfo(f->device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL), CL_SUCCESS);
     clGetPlatformInfo(platform, CL_PLATFORM_NAME, 95, texts[0], NULL);
@@ -657,7 +701,14 @@ static void a_device_is_the_same_when_all_of_it_is(void **state)
     }
     const int is_pocl = strstr(texts[0], "Portable Computing Language") != NULL;
     const int is_basic = is_pocl && strncmp(texts[3], "basic-", 6) == 0; /* goes by the name of one thread's device */
-    const long long n = !is_pocl ? 0 : is_basic ? 1 : threads && atoi(threads) > 0 ? atoi(threads) : (long long)units;
+    if (is_basic) {                                                      /* one for each thread */
+        assert_int_equal(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &n_devices), CL_SUCCESS);
+        units = n_devices > 1 ? n_devices : units;
+    }
+    const long long n = !is_pocl                       ? 0
+                        : is_basic                     ? (long long)n_devices
+                        : threads && atoi(threads) > 0 ? atoi(threads)
+                                                       : (long long)units;
     if (is_basic) {
         memmove(texts[3] + 8, texts[3] + 6, strlen(texts[3] + 6) + 1);
         memcpy(texts[3], "pthread-", 8);
@@ -718,6 +769,7 @@ int main(void)
         TEST(scratch_is_never_made_smaller),
         TEST(queues_are_of_the_session_and_in_order),
         TEST(a_network_runs_its_layers_with_weights_of_their_own),
+        TEST(steps_of_a_network_follow_scratch_that_grows),
         TEST(a_network_runs_on_another_queue_and_closes_behind_its_run),
         TEST(weights_of_a_network_are_checked),
         TEST(a_device_is_the_same_when_all_of_it_is),

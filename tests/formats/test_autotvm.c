@@ -129,7 +129,7 @@ static const struct {
     {"{\"input\": [\"cuda\", \"dense\"], " CONFIG ", " RESULT "}", "\"input\" is not"},
     {"{\"input\": {}, " CONFIG ", " RESULT "}", "\"input\" is not"},
     {"{" CONFIG ", " RESULT "}", "\"input\" is not"},
-    {"{\"i\": [\"cuda\", \"x\"], \"t\": \"direct\", \"r\": [[1.0], 0, 1, 1], \"v\": 0.1}", "version 0.1"},
+    {"{\"i\": [\"cuda\", \"x\"], \"t\": \"direct\", \"r\": [[1.0], 0, 1, 1], \"v\": 0.1}", "\"i\" is not [target, task, [args], {}, [workload], {config}]"},
     {"cuda\tgASVKAAAAAAAAABdlCiM\tgASV\tgASV\t0.2\t0.9.0", "a row of pickles"},
     {"[1, 2]", "not a JSON object"},
     {LINE ",", "byte"},

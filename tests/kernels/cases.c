@@ -4,9 +4,11 @@
 #include <stddef.h>
 
 /* Each a file cases_*.c. */
-extern const struct cases cases_add, cases_batch_gemm, cases_concat, cases_conv2d, cases_conv2d_gpu, cases_deformable,
-    cases_dense, cases_depthwise, cases_eltwise, cases_mma, cases_pool2d, cases_reduce, cases_resize2d, cases_rnn,
-    cases_softmax, cases_sparse, cases_strided_copy, cases_transform, cases_wgmma, cases_winograd, cases_i8;
+extern const struct cases cases_gather;
+extern const struct cases cases_add, cases_attention, cases_batch_gemm, cases_concat, cases_conv2d, cases_conv2d_gpu,
+    cases_deformable, cases_dense, cases_depthwise, cases_eltwise, cases_mma, cases_pool2d, cases_reduce,
+    cases_resize2d, cases_rnn, cases_softmax, cases_sparse, cases_strided_copy, cases_transform, cases_wgmma,
+    cases_winograd, cases_i8;
 
 const struct cases *const cases_table[] = {
     &cases_conv2d,
@@ -30,6 +32,8 @@ const struct cases *const cases_table[] = {
     &cases_eltwise,
     &cases_reduce,
     &cases_resize2d,
+    &cases_attention,
+    &cases_gather,
     /* the next one here */
     NULL,
 };

@@ -14,6 +14,7 @@ static const char *const shapes[] = {
     "conv2d f32 n=1 c=3 h=9 w=8 k=6 r=2 s=3 stride=2,1 pad=1,0,2,1 dilation=1,2", /* asymmetric */
     "conv2d f32 n=2 c=6 h=7 w=7 k=10 r=3 s=3 pad=1",                              /* batch */
     "conv2d f32 n=1 c=24 h=7 w=7 k=40 r=1 s=1",                                   /* 1x1 */
+    "conv2d f32 n=1 c=5 h=31 w=29 k=19 r=1 s=1 epilogue=bias_add_relu",           /* 1x1 of many pixels */
     "conv2d f32 n=1 c=3 h=23 w=23 k=16 r=7 s=7 stride=2 pad=3",                   /* 7x7 */
     "conv2d f16 n=1 c=8 h=9 w=10 k=12 r=3 s=3 pad=1",
     "conv2d f16 n=1 c=16 h=7 w=7 k=16 r=3 s=3 pad=1 layout=nchw8c acc=f16 epilogue=bias_relu",
@@ -25,6 +26,9 @@ static const char *const shapes[] = {
                                                                                                     out */
     "conv2d f32 n=1 c=16 h=7 w=9 k=24 r=1 s=1 layout=nchw8c epilogue=bias_add_relu",
     "conv2d f32 n=1 c=5 h=8 w=9 k=7 r=3 s=3 pad=1 epilogue=bias_add_relu",
+    "conv2d f32 n=1 c=16 h=7 w=9 k=24 r=1 s=1 layout=nchw8c epilogue=bias_add_hard_swish",
+    "conv2d f32 n=1 c=5 h=8 w=9 k=7 r=3 s=3 pad=1 epilogue=bias_swish",
+    "conv2d f16 n=1 c=8 h=8 w=9 k=16 r=1 s=1 layout=nchw8c epilogue=bias_sigmoid",
     "conv2d f32 n=1 c=12 h=8 w=9 k=18 r=3 s=3 pad=1 groups=3",
     "conv2d i8 n=1 c=16 h=7 w=7 k=32 r=3 s=3 pad=1 groups=4",
     "conv2d f32 n=1 c=32 h=9 w=17 k=64 r=3 s=3 pad=1 groups=2 layout=nchw8c epilogue=bias",
@@ -44,7 +48,8 @@ static const struct mutant mutants[] = {
 
     {"conv2d/direct_tile", SHAPE, "missing last term", "ch < CI; ch++", "ch < CI - 1; ch++"},
     {"conv2d/direct_tile", SHAPE, "wrong pad", "p_base * SH - PT", "p_base * SH - PT + 1"},
-    {"conv2d/direct_tile", SHAPE, "unguarded tail", "k < kb * NR + NR && k < KG", "k < kb * NR + NR"},
+    {"conv2d/direct_tile", SHAPE, "unguarded tail", "if (KG % VEC == 0 || k + l < KG)", "if (1)"},
+    {"conv2d/direct_tile", SHAPE, "pixels not turned", "TRANSPOSE(r)\n", "\n"},
     {"conv2d/direct_tile", SHAPE, "r and s swapped", "(r * S + s) * CI) * NR", "(s * R + r) * CI) * NR"},
     {"conv2d/direct_tile", SHAPE, "border not cleared", "#define ZERO_RUN(to, n) RUN(n, ZERO_VECTOR, ZERO_ONE, to, 0)",
      "#define ZERO_RUN(to, n)"},
@@ -56,6 +61,8 @@ static const struct mutant mutants[] = {
     {"conv2d/direct_row", SHAPE, "wrong pad", "phase / COL_PHASES - PT", "phase / COL_PHASES - PT + 1"},
     {"conv2d/direct_row", SHAPE, "unguarded tail", "(h) >= 0 && (h) < H", "(h) >= 0"},
     {"conv2d/direct_row", SHAPE, "r and s swapped", "weights + (r * S + s)", "weights + (s * R + r)"},
+    {"conv2d/direct_row", "conv2d f32 n=1 c=5 h=31 w=29 k=7 r=1 s=1", "each tile of the first one's pixels",
+     "COPY_INPUT(q_first + f0)", "COPY_INPUT(q_first)"},
     {"conv2d/direct_row", SHAPE, "uninitialised accumulator", "VSET((SUM)0);", "VSET((SUM)y[0]);"},
 
     {"conv2d/spatial_pack", SHAPE, "missing last term", "c < C; c++)", "c < C - 1; c++)"},

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #define SHAPE "dense f32 m=5 n=19 k=37"
+#define CURVED SHAPE " epilogue=bias_"
 #define ROW "dense f32 m=2 n=19 k=37"
 
 static const char *const shapes[] = {
@@ -21,6 +22,8 @@ static const char *const shapes[] = {
     "dense i8 m=1 n=64 k=128 epilogue=bias_relu_requant",
     "dense f32 m=7 n=21 k=33 epilogue=bias_add_relu",
     "dense f32 m=5 n=19 k=3 epilogue=bias_relu6",
+    "dense f32 m=5 n=19 k=37 epilogue=bias_sigmoid",
+    "dense f16 m=3 n=21 k=70 acc=f16 epilogue=bias_hard_swish",
     NULL,
 };
 
@@ -30,6 +33,13 @@ static const struct mutant mutants[] = {
     {"dense/naive", SHAPE, "unguarded tail", "if (i >= M * N)", "if (i < 0)"},
     {"dense/naive", SHAPE, "m and n swapped", "STORE_Y(i, n", "STORE_Y(n * M + m, n"},
     {"dense/naive", SHAPE, "uninitialised accumulator", "SUM sum = 0;", "SUM sum = LOAD1(y + i);"},
+    {"dense/naive", CURVED "sigmoid", "wrong sign", "(T)(-1.44269504f)", "(T)(1.44269504f)"},
+    {"dense/naive", CURVED "sigmoid", "a term of the series missing", "p = CURVE_FMA(f, p, (T)5.55071309e-2f);", ""},
+    {"dense/naive", CURVED "swish", "not 0 far below", "(T)128.0f", "(T)60.0f"},
+    {"dense/naive", CURVED "swish", "without v", "((v) / gate1(v))", "((T)1.0f / gate1(v))"},
+    {"dense/naive", CURVED "hard_swish", "another slope", "(T)(1.0f / 6), (T)0.5f)", "(T)(0.2f), (T)0.5f)"},
+    {"dense/naive", CURVED "hard_sigmoid", "no upper bound", "(T)0.5f), (T)0.0f, (T)1.0f)",
+     "(T)0.5f), (T)0.0f, (T)9e9f)"},
 
     {"dense/gemm_packed", SHAPE, "missing last term", "k_ < (n_k); k_++)", "k_ < (n_k) - 1; k_++)"},
     {"dense/gemm_packed", SHAPE, "wrong row", "m0 + i < M ? m0 + i", "m0 + i < M ? m0 + 1 - i % 2"},

@@ -23,6 +23,8 @@ static const char *const shapes[] = {
     "depthwise_conv2d f32 n=1 c=8 h=6 w=5 r=3 s=3 stride=1,2 pad=0,7,3,6 layout=nchw4c", /* wide padding */
     "depthwise_conv2d f32 n=1 c=8 h=5 w=5 r=3 s=3 pad=1 mult=2 layout=nchw8c",
     "depthwise_conv2d f32 n=1 c=16 h=9 w=10 r=1 s=1 layout=nchw16c epilogue=bias_relu6",
+    "depthwise_conv2d f32 n=1 c=16 h=9 w=10 r=5 s=5 pad=2 layout=nchw16c epilogue=bias_swish",
+    "depthwise_conv2d f16 n=1 c=5 h=9 w=20 r=3 s=3 pad=1 epilogue=hard_sigmoid",
     "depthwise_conv2d f16 n=1 c=5 h=9 w=20 r=3 s=3 pad=1",
     "depthwise_conv2d f16 n=1 c=16 h=9 w=10 r=3 s=3 stride=2 pad=1 layout=nchw8c acc=f16 epilogue=bias_relu",
     "depthwise_conv2d i8 n=1 c=5 h=9 w=20 r=3 s=3 pad=1",

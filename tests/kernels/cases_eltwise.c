@@ -9,6 +9,8 @@
 #define SWISH "eltwise f32 y=2035 f=mul(a,sigmoid(a))"
 #define TANH "eltwise f32 y=2035 f=tanh(a)"
 #define GELU "eltwise f32 y=2035 f=gelu(a)"
+#define ANGLES "eltwise f32 y=2035 f=sub(sin(a),cos(a))"
+#define ARCS "eltwise f32 y=2035 f=asin(a)"
 #define ELU "eltwise f32 y=2035 f=elu(a,0.7)"
 
 static const char *const shapes[] = {
@@ -29,11 +31,19 @@ static const char *const shapes[] = {
     "eltwise f32 y=777 f=where(less(a,b),floor(c),ceil(d))",
     "eltwise f32 y=777 f=where(equal(a,sign(b)),abs(a),round(mul(b,0.3)))",
     "eltwise f32 y=777 f=div(sqrt(a),add(log(b),reciprocal(c)))",
-    "eltwise f32 y=777 f=pow(a,b)",
+    "eltwise f32 y=777 f=pow(a,b) weights=b",
+    "eltwise f32 y=5x407 b=5x1 f=max(a,b) weights=ab",
     "eltwise f32 y=777 f=softplus(exp(a))",
     "eltwise f32 y=777 f=add(erf(a),softsign(b))",
     "eltwise f32 y=777 f=leaky_relu(gelu_tanh(a),0.1)",
     "eltwise f32 y=777 f=swish(mul(8,a))",
+    ANGLES,
+    ARCS,
+    "eltwise f32 y=777 f=add(tan(a),atan(b))",
+    "eltwise f32 y=777 f=sub(sinh(a),cosh(mul(2,b)))",
+    "eltwise f32 y=777 f=mul(asinh(a),acosh(add(b,1)))",
+    "eltwise f32 y=777 f=add(atanh(a),acos(b))",
+    "eltwise f16 y=777 f=add(sin(a),asin(mul(0.5,tanh(b))))",
     "eltwise f16 y=2035 f=add(a,b)",
     "eltwise f16 y=5x407 b=5x1 f=mul(a,sigmoid(b))",
     "eltwise f16 y=8x63x8 a=8x1x8 f=exp(sub(a,b))",
@@ -62,6 +72,9 @@ static const struct mutant mutants[] = {
     {"eltwise/rows", SWISH, "a term of the series missing", FORGOTTEN, ""},
     {"eltwise/rows", TANH, "a term of the other series missing", "near = F_FMA(square, near, NUM(2.0f / 15));", ""},
     {"eltwise/rows", GELU, "a digit of a coefficient", "0.254829592f", "0.254729592f"},
+    {"eltwise/rows", ANGLES, "the other one", "f_sin(a) sin", "f_sin(a) cos"},
+    {"eltwise/rows", ANGLES, "its quotient", "f_cos(a) cos", "f_cos(a) tan"},
+    {"eltwise/rows", ARCS, "the rest of a right angle", "f_asin(a) asin", "f_asin(a) acos"},
     {"eltwise/rows", ELU, "wrong side", "SELECT(a < NUM(0.0f), alpha", "SELECT(a > NUM(0.0f), alpha"},
     {NULL, NULL, NULL, NULL, NULL},
 };

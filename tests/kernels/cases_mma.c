@@ -17,6 +17,7 @@ static const char *const shapes[] = {
     "dense f16 m=5 n=70 k=1031",                     /* rows in 2 bytes, k split */
     "dense i8 m=1 n=9 k=301",                        /* rows in single bytes, one row */
     "dense f16 m=20 n=30 k=64 acc=f16 epilogue=bias_add_relu",
+    "dense f16 m=20 n=30 k=64 epilogue=bias_swish",
     "dense bf16 m=3 n=5 k=4000", /* too many terms for sums of outputs */
     "batch_gemm f16 b=3 m=18 n=20 k=48",
     "batch_gemm bf16 b=2 m=16 n=8 k=16",

@@ -7,6 +7,8 @@
 #define AVG "pool2d f32 n=1 c=5 h=10 w=21 r=3 s=2 pad=1,0 kind=avg"
 #define BLOCKED "pool2d f32 n=1 c=32 h=11 w=13 r=3 s=3 stride=2 pad=1 layout=nchw16c"
 #define PLANE "pool2d f32 n=1 c=37 h=13 w=7 r=13 s=7 kind=avg"
+#define FLAT "pool2d f32 n=1 c=1 h=12 w=12 r=3 s=3 stride=2 pad=1"
+#define ONE "pool2d f16 n=1 c=1 h=9 w=10 r=9 s=10"
 #define AVG_I8 "pool2d i8 n=1 c=8 h=9 w=10 r=3 s=2 pad=1 kind=avg layout=nchw8c"
 
 static const char *const shapes[] = {
@@ -21,6 +23,8 @@ static const char *const shapes[] = {
     BLOCKED,                                                     /* blocks of channels */
     "pool2d f32 n=2 c=24 h=8 w=6 r=2 s=2 stride=2 layout=nchw8c",
     "pool2d f32 n=1 c=8 h=7 w=5 r=3 s=3 stride=1,2 pad=2,1,0,2 layout=nchw4c",
+    FLAT, /* one plane */
+    ONE,  /* of one output */
     AVG,
     "pool2d f32 n=1 c=3 h=13 w=20 r=3 s=3 stride=2 pad=1 kind=avg",
     "pool2d f32 n=1 c=16 h=9 w=10 r=2 s=3 stride=1,2 pad=1 kind=avg layout=nchw16c",
@@ -50,6 +54,7 @@ static const struct mutant mutants[] = {
     {"pool2d/naive", MAX, "wrong pad", "p * SH + r - PT", "p * SH + r - PT + 1"},
     {"pool2d/naive", MAX, "unguarded tail", "if (i >= (long)NB * C * P * Q)", "if (i < 0)"},
     {"pool2d/naive", MAX, "least is 0", "v = NOTHING", "v = 0"},
+    {"pool2d/naive", FLAT, "least is the lowest number", "((SUM)LOWEST)", "((SUM)-3.402823466e38f)"},
     {"pool2d/naive", AVG, "elements outside counted", "pooled1(v, taken)", "pooled1(v, R * S)"},
     {"pool2d/naive", AVG, "uninitialised accumulator", "v = NOTHING", "v = LOAD1(y + i)"},
     {"pool2d/naive", BLOCKED, "lanes of the wrong block", "block % (C / YL) * YL", "block % (C / YL)"},
@@ -73,6 +78,7 @@ static const struct mutant mutants[] = {
     {"pool2d/rows", AVG, "uninitialised accumulator", "PVT v = P_SET(NOTHING)", "PVT v = P_SET(row[0])"},
 
     {"pool2d/plane", "pool2d f32 n=1 c=9 h=6 w=5 r=6 s=5", "least is -2^20", "P_SET(NOTHING)", "P_SET(-1048576)"},
+    {"pool2d/plane", ONE, "least is the lowest number", "((SUM)LOWEST)", "((SUM)-65504.0f)"},
     {"pool2d/plane", PLANE, "missing last term", "l < AREA; l += WG", "l < AREA - 1; l += WG"},
     {"pool2d/plane", PLANE, "one accumulator lost", "v = TAKE(v, u);", ""},
     {"pool2d/plane", PLANE, "wrong plane", "x + plane * AREA", "x + plane * H"},

@@ -5,7 +5,10 @@
 
 #define ROWS "reduce f32 outer=7 n=1003"
 #define COLUMNS "reduce f32 outer=3 n=301 inner=37"
+#define LONG "reduce f32 n=70001"
 #define MEAN "reduce f32 outer=5 n=101 inner=19 kind=mean"
+#define NORM "reduce f32 outer=4 n=128 kind=l2"
+#define ONE_ROW "reduce f32 n=300 kind=max"
 #define LARGEST "reduce f32 outer=9 n=83 kind=max"
 #define LOG_SUM_EXP "reduce f32 outer=7 n=501 kind=log_sum_exp"
 
@@ -17,11 +20,13 @@ static const char *const shapes[] = {
     LOG_SUM_EXP,
     "reduce f32 n=1",                     /* tiny */
     "reduce f32 outer=64 n=49 kind=mean", /* a global pool */
+    LONG,
     "reduce f32 n=70001 kind=l1",
+    ONE_ROW,
     "reduce f32 outer=3 n=65 inner=64 kind=min",
     "reduce f32 outer=11 n=37 kind=prod",
     "reduce f32 n=19 inner=21 kind=prod",
-    "reduce f32 outer=4 n=128 kind=l2",
+    NORM,
     "reduce f32 outer=4 n=33 inner=5 kind=sum_square",
     "reduce f32 outer=4 n=33 inner=5 kind=log_sum",
     "reduce f32 outer=2 n=77 inner=35 kind=log_sum_exp",
@@ -39,12 +44,22 @@ static const struct mutant mutants[] = {
     {"reduce/naive", LARGEST, "never below 0", "#define START (-INFINITE)", "#define START 0.0f"},
     {"reduce/naive", LOG_SUM_EXP, "largest left out", "((top) + LOG(v))", "(LOG(v))"},
 
+    {"reduce/naive", LONG, "one running sum", "#define PART 32", "#define PART 1000000"},
+    {"reduce/naive", ROWS, "infinity lost", "OF_FINITE_SUM(*sum, (*sum - last) - next)", "(*sum - last) - next"},
+    {"reduce/naive", ONE_ROW, "least is the lowest number", "#define START (-INFINITE)",
+     "#define START -3.402823466e38f"},
+    {"reduce/naive", NORM, "a root that has none of infinity", "ROOT(v) sqrt(v)", "ROOT(v) ((v) * rsqrt(v))"},
+
     {"reduce/rows", ROWS, "rest missing", "EACH_OF_THE_REST all = TAKE(all, EACH(LOAD1(from + i), top));", ""},
     {"reduce/rows", ROWS, "lanes lost", "out = take(out, lanes_[l_])", "out = take(out, lanes_[0])"},
     {"reduce/rows", ROWS, "wrong row", "x + (long)GRP(0) * N", "x + (long)(GRP(0) / 2) * N"},
     {"reduce/rows", COLUMNS, "unguarded tail", "if (column + VEC > INNER) {", "if (column + VEC > INNER + VEC) {"},
     {"reduce/rows", COLUMNS, "a row too few", "i < first + PART && i < N;", "i < first + PART && i < N - 1;"},
     {"reduce/rows", MEAN, "a sum", "quotient((v), (float)N)", "(v)"},
+    {"reduce/rows", LONG, "one running sum", "#define PART 32", "#define PART 1000000"},
+    {"reduce/rows", MEAN, "no mean of infinity", "OF_FINITE1(q, FFMA1(-q, n, v))", "FFMA1(-q, n, v)"},
+    {"reduce/rows", ONE_ROW, "least is the lowest number", "#define START (-INFINITE)",
+     "#define START -3.402823466e38f"},
     {"reduce/rows", LARGEST, "never below 0", "#define START (-INFINITE)", "#define START 0.0f"},
     {"reduce/rows", LOG_SUM_EXP, "largest of a few", "tops = VMAX(tops, VLOAD(from + i * VEC));",
      "tops = VSET(-1000.0f);"},

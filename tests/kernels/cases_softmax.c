@@ -5,6 +5,7 @@
 
 #define ROWS "softmax f32 m=7 n=1000"
 #define RAGGED "softmax f32 m=70 n=37"
+#define LONG "softmax f32 m=1 n=20011"
 #define SCALED "softmax i8 m=3 n=101"
 
 static const char *const shapes[] = {
@@ -12,7 +13,7 @@ static const char *const shapes[] = {
     RAGGED,
     "softmax f32 m=1 n=1", /* tiny */
     "softmax f32 m=600 n=3",
-    "softmax f32 m=1 n=20011",
+    LONG,
     "softmax f32 m=5 n=512",
     "softmax f16 m=9 n=1000",
     "softmax f16 m=3 n=77",
@@ -27,7 +28,8 @@ static const struct mutant mutants[] = {
     {"softmax/naive", ROWS, "nothing subtracted", "BELOW1(v, top) ((v) - (top))", "BELOW1(v, top) ((v) - 0 * (top))"},
     {"softmax/naive", RAGGED, "unguarded tail", "if (row >= M)", "if (row < 0)"},
     {"softmax/naive", RAGGED, "wrong row", "x + (long)row * N", "x + (long)(row / 2) * N"},
-    {"softmax/naive", ROWS, "uninitialised accumulator", "float sum = 0.0f;", "float sum = y[0];"},
+    {"softmax/naive", ROWS, "uninitialised accumulator", "float sum = 0.0f,", "float sum = y[0],"},
+    {"softmax/naive", LONG, "one running sum", "#define PART 32", "#define PART 1000000"},
     {"softmax/naive", SCALED, "not scaled", "((float)((v) - (top)) * scale[0])", "((float)((v) - (top)))"},
     {"softmax/naive", ROWS, "a term of the series missing", "p = FMA(f, p, SET(1.0f / 24));", ""},
 

@@ -20,6 +20,7 @@ static const char *const shapes[] = {
     "sparse_conv2d f32 n=2 c=8 h=9 w=20 k=12 r=3 s=3 pad=1 groups=2 epilogue=bias_add_relu sparsity=0.7", /* groups */
     "sparse_conv2d f32 n=16 c=4 h=6 w=6 k=8 r=5 s=5 pad=2 epilogue=bias sparsity=0.8",        /* lanes of n */
     "sparse_conv2d f32 n=1 c=8 h=9 w=20 k=12 r=3 s=3 pad=1 epilogue=bias_relu6 sparsity=0.7", /* made text, relu6 */
+    "sparse_conv2d f32 n=1 c=8 h=9 w=20 k=12 r=3 s=3 pad=1 epilogue=bias_swish sparsity=0.7",
     "sparse_conv2d f32 n=1 c=40 h=8 w=18 k=30 r=3 s=3 sparsity=0.1",                          /* few zeros */
     NULL,
 };
@@ -51,7 +52,7 @@ static const struct mutant mutants[] = {
 
     {"sparse_conv2d/dense_direct", DENSE_SHAPE, "missing last term", "ch < CI; ch++", "ch < CI - 1; ch++"},
     {"sparse_conv2d/dense_direct", DENSE_SHAPE, "wrong pad", "p_base * SH - PT", "p_base * SH - PT + 1"},
-    {"sparse_conv2d/dense_direct", DENSE_SHAPE, "unguarded tail", "k < kb * NR + NR && k < KG", "k < kb * NR + NR"},
+    {"sparse_conv2d/dense_direct", DENSE_SHAPE, "unguarded tail", "if (KG % VEC == 0 || k + l < KG)", "if (1)"},
     {"sparse_conv2d/dense_direct", DENSE_SHAPE, "r and s swapped", "(r * S + s) * CI) * NR", "(s * R + r) * CI) * NR"},
     {"sparse_conv2d/dense_direct", DENSE_SHAPE, "uninitialised accumulator", "VSET((SUM)0)", "VSET((SUM)y[0])"},
 

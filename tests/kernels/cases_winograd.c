@@ -19,6 +19,7 @@ static const char *const shapes[] = {
     "conv2d f32 n=1 c=24 h=9 w=10 k=16 r=3 s=3 pad=2,0,1,1 layout=nchw8c",
     "conv2d f32 n=1 c=12 h=7 w=7 k=20 r=3 s=3 pad=1 layout=nchw4c epilogue=add_relu",
     "conv2d f32 n=2 c=18 h=9 w=11 k=21 r=3 s=3 pad=1 epilogue=bias_add_relu",
+    "conv2d f32 n=1 c=6 h=9 w=11 k=16 r=3 s=3 pad=1 layout=nchw16c epilogue=bias_swish",
     "conv2d f16 n=1 c=20 h=9 w=10 k=18 r=3 s=3 pad=1 epilogue=bias",
     "conv2d f16 n=2 c=16 h=8 w=9 k=32 r=3 s=3 pad=1 layout=nchw16c acc=f16 epilogue=relu",
     NULL,

@@ -37,6 +37,17 @@ static void functions_are_those_of_their_names(void **state)
         {"hard_swish", {-4}, 0},
         {"hard_swish", {5}, 5},
         {"tanh", {0.5}, 0.462117157260},
+        {"sin", {0.5}, 0.479425538604},
+        {"cos", {-2}, -0.416146836547},
+        {"tan", {0.5}, 0.546302489844},
+        {"asin", {-0.5}, -0.523598775598}, /* a sixth of pi */
+        {"acos", {0.5}, 1.047197551197},
+        {"atan", {1}, 0.785398163397},
+        {"sinh", {-1}, -1.175201193644},
+        {"cosh", {1}, 1.543080634815},
+        {"asinh", {-1}, -0.881373587020}, /* log(1 + sqrt 2) */
+        {"acosh", {2}, 1.316957896925},
+        {"atanh", {0.5}, 0.549306144334}, /* half of log 3 */
         {"swish", {2}, 1.761594155956},
         {"softplus", {0}, 0.693147180560},
         {"softplus", {-100}, 3.72007597602e-44},
@@ -104,7 +115,7 @@ static void bad_expressions_are_refused_with_words(void **state)
         {"add(a,b,a)", "character 8: expected )"},
         {"relu", "expected relu and 1 arguments in brackets"},
         {"relu(a)a", "character 8: expected its end"},
-        {"tan(a)", "character 1: expected"},
+        {"tanf(a)", "character 1: expected"},
         {"add(a,c)", "has no input b"},
         {"add(1,2)", "has no input a"},
         {"add(a,1.50)", "character 7: expected a number in its shortest form, 1.5"},

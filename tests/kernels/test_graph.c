@@ -4,6 +4,7 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "kernels/graph.h"
+#include "kernels/graph_fuse.h"
 #include "kernels/graph_work.h"
 #include "kernels/network.h"
 #include "kernels/workload.h"
@@ -403,7 +404,7 @@ static void bad_lines_are_refused_in_words(void **state)
         {"x = input c=3 h=8 w=8\ny = conv2d x k=8 r=3 s=3 groups=2\n", "groups=2 do not divide 3 and 8"},
         {"x = input c=4 h=8 w=8\ny = conv2d x k=6 r=3 s=3 groups=4\n", "groups=4 do not divide 4 and 6"},
         {"x = input c=4 h=8 w=8\ny = conv2d x k=6 r=3 s=3 groups=0\n", "groups=0 do not divide"},
-        {"x = input c=4 h=8 w=8\ny = conv2d x k=6 r=3 s=3 relu relu6\n", "relu or relu6"},
+        {"x = input c=4 h=8 w=8\ny = conv2d x k=6 r=3 s=3 relu relu6\n", "relu or relu6 or another activation"},
         {"x = input c=4 h=8 w=8\ny = dense x k=6\n", "does not take 'k='"},
         {"x = input c=4 h=8 w=8\ny = add x\n", "add needs two tensors"},
         {"x = input c=4 h=8 w=8\ny = concat x\n", "concat needs two tensors"},
@@ -417,6 +418,14 @@ static void bad_lines_are_refused_in_words(void **state)
         {"x = input c=3 h=8 w=8\ny = dense x n=4\nz = softmax y\nq = dense y n=4\n", "nobody reads z"},
         {"x = input c=3 h=8 w=8\ny = dense x n=4\nq = dense y n=4\nz = softmax y\n", "nobody reads q"},
         {"x = input c=3 h=8 w=8\ny = conv2d x k=3 r=1 s=1\nz = conv2d x k=3 r=1 s=1\n", "nobody reads y"},
+        {"x = input c=3 h=8 w=8\nc = constant shape=3,1,1\ny = add x + c\n", "add does not read constants"},
+        {"x = input c=3 h=8 w=8\nc = constant\ny = eltwise x + c f=add(a,b)\n", "constant needs shape="},
+        {"x = input c=3 h=8 w=8\nc = constant shape=0\ny = eltwise x + c f=add(a,b)\n", "expected 1 to"},
+        {"x = input c=3 h=8 w=8\nc = constant shape=3,1,1\n", "at least one operator"},
+        {"x = input c=3 h=8 w=8\nc = constant shape=3\ny = softmax x\n", "nobody reads c"},
+        {"x = input c=3 h=8 w=8\nc = constant shape=3\ny = softmax x\noutput y c\n", "output c is a constant"},
+        {"x = input c=3 h=8 w=8\ny = gather x + x\n", "gather reads tables, of 3 dimensions, not 1 x 3 x 8 x 8"},
+        {"x = input shape=1,3,8\nc = constant shape=2\ny = gather x + c\n", "gather does not read constants there"},
         {"x y input\n", "expected name = operator"},
         {"9x = input c=3 h=8 w=8\n", "is no name"},
         {"x-y = input c=3 h=8 w=8\n", "is no name"},
@@ -526,6 +535,113 @@ static void bad_chains_in_graphs_are_refused_with_words(void **state)
     }
 }
 
+static void parse(const char *text, struct graph *g)
+{
+    struct why why = {""};
+
+    if (graph_parse("g", text, strlen(text), g, &why))
+        fail_msg("%s", why.text);
+}
+
+static void activations_behind_sums_are_fused_where_nobody_else_reads(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t reader; /* of node 1; 0: none */
+    } facts[] = {
+        {"a = conv2d x k=4 r=1 s=1\nb = eltwise a f=hard_swish(a)\nc = conv2d b k=4 r=1 s=1\n", 2},
+        {"a = depthwise_conv2d x r=1 s=1\nb = eltwise a f=mul(a,sigmoid(a))\nc = conv2d b k=4 r=1 s=1\n", 2},
+        {"a = dense x n=4\nb = eltwise a f=hard_sigmoid(a,0.16666667,0.5)\nc = dense b n=3\n", 2},
+        {"a = conv2d x k=4 r=1 s=1\nb = eltwise a f=sigmoid(a)\n", 0},                               /* the output */
+        {"a = conv2d x k=4 r=1 s=1\nb = eltwise a f=sigmoid(a)\nc = eltwise a + b f=mul(a,b)\n", 0}, /* two read it */
+        {"a = conv2d x k=4 r=1 s=1\nb = eltwise a f=sigmoid(a)\nc = conv2d b k=4 r=1 s=1\noutput a c\n", 0},
+        {"a = conv2d x k=4 r=1 s=1 relu\nb = eltwise a f=sigmoid(a)\nc = conv2d b k=4 r=1 s=1\n", 0},
+        {"a = pool2d x max r=1 s=1\nb = eltwise a f=sigmoid(a)\nc = conv2d b k=4 r=1 s=1\n", 0},
+        {"a = conv2d x k=4 r=1 s=1\nb = eltwise a f=hard_sigmoid(a,0.2,0.5)\nc = conv2d b k=4 r=1 s=1\n", 0},
+        {"a = conv2d x k=4 r=1 s=1\nb = eltwise a + x f=mul(a,sigmoid(b))\nc = conv2d b k=4 r=1 s=1\n", 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
+        struct graph g;
+        char text[300];
+
+        snprintf(text, sizeof text, "x = input c=4 h=3 w=5\n%s", facts[i].text);
+        parse(text, &g);
+        if (graph_fuses(&g, 1, DTYPE_F32) != facts[i].reader)
+            fail_msg("%s: fuses %zu, expected %zu", text, graph_fuses(&g, 1, DTYPE_F32), facts[i].reader);
+        assert_int_equal(graph_fuses(&g, 1, DTYPE_I8), 0);
+        graph_fini(&g);
+    }
+}
+
+static const char curved_text[] = "x = input c=4 h=3 w=5\n"
+                                  "a = conv2d x k=4 r=1 s=1\n"
+                                  "b = eltwise a f=hard_swish(a)\n"
+                                  "c = depthwise_conv2d b r=3 s=3 pad=1\n"
+                                  "d = eltwise c f=swish(a)\n"
+                                  "e = conv2d d + b k=4 r=1 s=1\n"
+                                  "f = eltwise e f=sigmoid(a)\n";
+
+static void a_fused_graph_keeps_names_and_order(void **state)
+{
+    const bool with[7] = {false, false, false, true, false, true, false}; /* what reads e is the output */
+    struct graph g, half, all;
+    struct buf text;
+    int at[7];
+
+    (void)state;
+    buf_init(&text, 1000);
+    parse(curved_text, &g);
+    assert_int_equal(graph_fuse(&g, DTYPE_F32, with, &half, at), ERR_OK);
+    assert_memory_equal(at, ((const int[]){0, 1, 2, 3, 3, 4, 5}), sizeof at);
+    assert_int_equal(graph_text(&half, &text), ERR_OK);
+    assert_string_equal(buf_text(&text), "x = input c=4 h=3 w=5\n"
+                                         "a = conv2d x k=4 r=1 s=1\n"
+                                         "b = eltwise a f=hard_swish(a)\n"
+                                         "c = depthwise_conv2d b r=3 s=3 pad=1 swish\n"
+                                         "e = conv2d c + b k=4 r=1 s=1\n"
+                                         "f = eltwise e f=sigmoid(a)\n");
+    assert_int_equal(graph_fuse_all(&g, DTYPE_F32, &all, NULL), ERR_OK);
+    buf_clear(&text);
+    assert_int_equal(graph_text(&all, &text), ERR_OK);
+    assert_non_null(strstr(buf_text(&text), "a = conv2d x k=4 r=1 s=1 hard_swish\nc = depthwise_conv2d a "));
+    graph_fini(&half);
+    parse(buf_text(&text), &half); /* the words are read again */
+    assert_int_equal(half.n_nodes, all.n_nodes);
+    for (size_t i = 0; i < all.n_nodes; i++)
+        assert_int_equal(half.nodes[i].curve, all.nodes[i].curve);
+    graph_fini(&g);
+    graph_fini(&half);
+    graph_fini(&all);
+    buf_fini(&text);
+}
+
+static void work_has_fused_layers_and_behind_them_those_apart(void **state)
+{
+    static const char *const workloads[] = {
+        "conv2d f32 n=1 c=4 h=3 w=5 k=4 r=1 s=1 epilogue=bias_hard_swish",
+        "depthwise_conv2d f32 n=1 c=4 h=3 w=5 r=3 s=3 pad=1 epilogue=bias_swish",
+        "conv2d f32 n=1 c=4 h=3 w=5 k=4 r=1 s=1 epilogue=bias_add",
+        "eltwise f32 y=60 f=sigmoid(a)",
+        "conv2d f32 n=1 c=4 h=3 w=5 k=4 r=1 s=1 epilogue=bias",
+        "eltwise f32 y=60 f=hard_swish(a)",
+        "depthwise_conv2d f32 n=1 c=4 h=3 w=5 r=3 s=3 pad=1 epilogue=bias",
+        "eltwise f32 y=60 f=swish(a)",
+    };
+    struct graph_work w;
+    struct graph g;
+
+    (void)state;
+    parse(curved_text, &g);
+    assert_int_equal(graph_work_init(&w, &g, DTYPE_F32, 1, NULL), ERR_OK);
+    assert_int_equal(w.n, sizeof workloads / sizeof workloads[0]);
+    for (size_t i = 0; i < w.n; i++)
+        assert_string_equal(w.items[i].workload, workloads[i]);
+    graph_work_fini(&w);
+    graph_fini(&g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -542,6 +658,9 @@ int main(void)
         cmocka_unit_test(long_input_is_refused),
         cmocka_unit_test(element_wise_chains_are_broadcast_in_any_layout),
         cmocka_unit_test(bad_chains_in_graphs_are_refused_with_words),
+        cmocka_unit_test(activations_behind_sums_are_fused_where_nobody_else_reads),
+        cmocka_unit_test(a_fused_graph_keeps_names_and_order),
+        cmocka_unit_test(work_has_fused_layers_and_behind_them_those_apart),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -314,12 +314,37 @@ static void tensors_alive_at_the_same_time_have_slots_of_their_own(void **state)
     assert_int_equal(slots[0] + slots[1] + slots[2], 100 + 50 + 60);
 }
 
+/* A constant has no step and no memory: the chain's step has the other tensors alone. */
+static void constants_are_weights_of_the_steps_that_read_them(void **state)
+{
+    static const char text[] = "x = input c=16 h=8 w=8\nc = constant shape=16,1,1\nr = constant shape=8\n"
+                               "a = eltwise c + x + r f=mul(max(a,b),c)\nb = eltwise c + r f=add(a,b)\n"
+                               "y = eltwise a + b f=min(a,b)\n";
+    int layout[6] = {0};
+    struct graph g = graph_parsed(text);
+    struct lowered l;
+
+    (void)state;
+    assert_int_equal(graph_node_layouts(&g, 3, DTYPE_F32), 1); /* the constant has the channels */
+    assert_int_equal(graph_lower(&g, DTYPE_F32, layout, &l, NULL), ERR_OK);
+    assert_int_equal(l.n_steps, 3);
+    assert_int_equal(l.n_tensors, 4);
+    assert_string_equal(l.steps[0].workload, "eltwise f32 y=16x8x8 a=16x1x1 c=1x1x8 f=mul(max(a,b),c) weights=ac");
+    assert_int_equal(l.steps[0].n_in, 1);
+    assert_int_equal(l.steps[0].in[0], 0);
+    assert_string_equal(l.steps[1].workload, "eltwise f32 y=16x8 a=16x1 b=1x8 f=add(a,b) weights=ab");
+    assert_int_equal(l.steps[1].n_in, 0);
+    lowered_fini(&l);
+    graph_fini(&g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_shared_by_tensors_whose_lives_are_apart),
         cmocka_unit_test(the_largest_slot_grows_where_none_is_large_enough),
         cmocka_unit_test(arguments_are_inputs_then_outputs),
+        cmocka_unit_test(constants_are_weights_of_the_steps_that_read_them),
         cmocka_unit_test(outputs_are_in_nchw),
         cmocka_unit_test(what_is_joined_is_written_in_place),
         cmocka_unit_test(steps_and_memory_hang_together_in_every_layout),

@@ -23,8 +23,8 @@ static struct long_test under;
 static struct item list[MAX_ITEMS];
 static size_t n_items;
 
-/* The words of a workload that templates branch on: keys of numbers ("stride"), words with their value
- * ("layout=nchw4c").
+/* The words of a workload that templates branch on: keys of numbers ("stride"), or of several that differ ("stride,"),
+ * words with their value ("layout=nchw4c").
  */
 struct traits {
     char of[MAX_TRAITS][SAMPLE_LABEL_BYTES];
@@ -53,7 +53,7 @@ static int new_traits(const struct workload *w, struct traits *seen, bool take)
         char *value = strchr(word, '=');
 
         if (value && strspn(value + 1, "0123456789.,") == strlen(value + 1))
-            *value = '\0';
+            strcpy(value, strchr(value + 1, ',') ? "," : "");
         if (has_trait(seen, word))
             continue;
         n++;

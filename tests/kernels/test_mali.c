@@ -123,10 +123,50 @@ static void only_mali_goes_without_staging(void **state)
     assert_true(template_fit(group, &grouped, &mali_t860, NULL) > FIT_BASELINE); /* nothing else computes it */
 }
 
+static int64_t default_knob(const char *layer, const char *gpu, const char *knob)
+{
+    const struct template *t = template_find("conv2d/spatial_pack");
+    struct device_desc d = mali_t860;
+    struct workload w;
+    struct space *s = NULL;
+    struct config c;
+    double value;
+
+    snprintf(d.name, sizeof d.name, "%s", gpu);
+    assert_int_equal(workload_parse(layer, &w, NULL), ERR_OK);
+    assert_int_equal(template_space(t, &w, &d, &s, NULL), ERR_OK);
+    assert_int_equal(t->fallback(&w, &d, s, &c), ERR_OK);
+    assert_int_equal(space_eval(s, &c, knob, &value), ERR_OK);
+    space_free(s);
+    return (int64_t)value;
+}
+
+/* 128 bits of channels an item; a group is no narrower than what the generation runs in step. */
+static void the_default_follows_type_and_generation(void **state)
+{
+    static const struct {
+        const char *gpu;
+        int64_t f32, f16;
+    } groups[] = {{"Mali-T860", 4, 8},     {"Mali-T760", 4, 8},       {"Mali-G71", 4, 8},
+                  {"Mali-G52 r1p0", 8, 8}, {"Mali-G76", 8, 8},        {"Mali-G57 MC2", 16, 16},
+                  {"Mali-G310", 16, 16},   {"Mali-G610 MP4", 16, 16}, {"Mali-LODX r0p0", 16, 16}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
+        const char *gpu = groups[i].gpu;
+
+        assert_int_equal(default_knob("conv2d f32 n=1 c=64 h=56 w=56 k=256 r=1 s=1", gpu, "vc"), 4);
+        assert_int_equal(default_knob("conv2d f16 n=1 c=64 h=56 w=56 k=256 r=1 s=1", gpu, "vc"), 8);
+        assert_int_equal(default_knob("conv2d f32 n=1 c=64 h=56 w=56 k=256 r=1 s=1", gpu, "co_t"), groups[i].f32);
+        assert_int_equal(default_knob("conv2d f16 n=1 c=64 h=56 w=56 k=256 r=1 s=1", gpu, "co_t"), groups[i].f16);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_offered_suits_a_mali),
-                                       cmocka_unit_test(only_mali_goes_without_staging)};
+                                       cmocka_unit_test(only_mali_goes_without_staging),
+                                       cmocka_unit_test(the_default_follows_type_and_generation)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

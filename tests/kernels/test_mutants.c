@@ -29,11 +29,14 @@ static struct {
 } list[MAX_ITEMS];
 static size_t n_items;
 
-/* Where a template's own text begins, behind the preamble. */
+/* Where the text begins that not all kernels have: that of an activation, or behind it the template's own. */
 static const char *own_text(const struct blob *text)
 {
-    static const char mark[] = "#line 1\n";
-    const char *at = memmem(text->data, text->n_bytes, mark, sizeof mark - 1);
+    static const char mark[] = "#line 1\n", activation[] = "#undef RELU1\n";
+    const char *at = memmem(text->data, text->n_bytes, activation, sizeof activation - 1);
+
+    if (!at)
+        at = memmem(text->data, text->n_bytes, mark, sizeof mark - 1);
 
     return at ? at : (const char *)text->data;
 }

@@ -21,7 +21,7 @@ struct conv_case {
     int n, c, h, w, k, r, s, stride_h, stride_w, dil_h, dil_w, top, left, p, q;
     int groups, x_lanes, y_lanes; /* 0 = 1 */
     bool bias, add;
-    int relu; /* 6: relu6 */
+    int relu; /* 6: relu6, 7: hard_swish, 8: swish */
     bool requant, join;
 };
 
@@ -293,6 +293,41 @@ static const struct conv_case conv_cases[] = {
      6,
      0,
      0},
+    {.workload = "conv2d f32 n=1 c=4 h=5 w=5 k=3 r=3 s=3 pad=1 epilogue=bias_add_hard_swish",
+     .n = 1,
+     .c = 4,
+     .h = 5,
+     .w = 5,
+     .k = 3,
+     .r = 3,
+     .s = 3,
+     .stride_h = 1,
+     .stride_w = 1,
+     .dil_h = 1,
+     .dil_w = 1,
+     .top = 1,
+     .left = 1,
+     .p = 5,
+     .q = 5,
+     .bias = true,
+     .add = true,
+     .relu = 7},
+    {.workload = "conv2d f16 n=2 c=4 h=3 w=5 k=8 r=1 s=1 epilogue=bias_swish",
+     .n = 2,
+     .c = 4,
+     .h = 3,
+     .w = 5,
+     .k = 8,
+     .r = 1,
+     .s = 1,
+     .stride_h = 1,
+     .stride_w = 1,
+     .dil_h = 1,
+     .dil_w = 1,
+     .p = 3,
+     .q = 5,
+     .bias = true,
+     .relu = 8},
     {"conv2d f16 n=1 c=8 h=6 w=5 k=4 r=3 s=3 pad=1 layout=nchw8c epilogue=relu",
      1,
      8,
@@ -555,7 +590,9 @@ static void finish_one(const struct conv_case *z, const struct fills *f, int k, 
         add(y, i, fill_elem(f->bias, sums_type(f), k), 1);
     if (z->add)
         add(y, i, fill_elem(f->residual, sums_type(f), i), 1);
-    if (z->relu && !z->join && y->sum[i] < 0)
+    if (z->relu > 6)
+        y->sum[i] = z->relu == 7 ? y->sum[i] * fmax(0, fmin(6, y->sum[i] + 3)) / 6 : y->sum[i] / (1 + exp(-y->sum[i]));
+    else if (z->relu && !z->join && y->sum[i] < 0)
         y->sum[i] = 0;
     if (z->relu == 6 && y->sum[i] > 6)
         y->sum[i] = 6;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "network_ref.h"
 
+#include "kernels/epilogue.h"
+
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -93,6 +95,23 @@ static double quantised(const struct ref *f, const struct graph_node *n, int64_t
     return saturated(f, rint(n->relu && v < 0 ? 0 : v), zero(f, n, zeros, 3)) + zero(f, n, zeros, 3);
 }
 
+/* x times 0 below -3, 1 above 3, a line between; x / (1 + e^-x); and what x is multiplied by in both. */
+static double curved(unsigned curve, double x)
+{
+    const double line = x < -3 ? 0 : x > 3 ? 1 : (x + 3) / 6, gate = exp(x) / (exp(x) + 1);
+
+    switch (curve) {
+    case EPILOGUE_HARD_SWISH:
+        return x * line;
+    case EPILOGUE_SWISH:
+        return x * gate;
+    case EPILOGUE_HARD_SIGMOID:
+        return line;
+    default:
+        return gate;
+    }
+}
+
 /* What follows a sum: v has the bias already. */
 static double finish(const struct ref *f, size_t i, int64_t k, int64_t at, double v, bool is_last)
 {
@@ -100,7 +119,7 @@ static double finish(const struct ref *f, size_t i, int64_t k, int64_t at, doubl
 
     if (!is_bytes(f)) {
         v += n->n_in > 1 ? f->of[n->in[1]][at] : 0;
-        v = (n->relu || n->relu6) && v < 0 ? 0 : v;
+        v = (n->relu || n->relu6) && v < 0 ? 0 : n->curve ? curved(n->curve, v) : v;
         return rounded(f->t, n->relu6 && v > 6 ? 6 : v);
     }
     if (is_last)

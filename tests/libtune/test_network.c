@@ -349,18 +349,18 @@ static void networks_that_are_flattened_give_what_they_mean(void **state)
     check(flat_text, DTYPE_U8, (const size_t[]){3}, 1, 2e-6);
 }
 
-/* What models of others bring: pads of their own at each side, dilation, groups, relu6, a sum that no layer is
- * behind. */
+/* What models of others bring: pads of their own at each side, dilation, groups, relu6 and other activations, a sum that
+ * no layer is behind. */
 static const char foreign_text[] = "x = input c=3 h=13 w=12\n"
                                    "c1 = conv2d x k=16 r=3 s=3 stride=2,1 pad=0,1,2,0 relu6\n"
-                                   "c2 = conv2d c1 k=16 r=3 s=3 pad=2,1 dilation=2,1 groups=4 relu6\n"
-                                   "dw = depthwise_conv2d c2 r=3 s=3 stride=2 pad=0,0,1,1 relu6\n"
+                                   "c2 = conv2d c1 k=16 r=3 s=3 pad=2,1 dilation=2,1 groups=4 hard_swish\n"
+                                   "dw = depthwise_conv2d c2 r=3 s=3 stride=2 pad=0,0,1,1 swish\n"
                                    "p1 = pool2d dw max r=3 s=3 pad=1\n"
                                    "a = add dw + p1 relu\n"
                                    "p2 = pool2d a avg r=2 s=2 stride=2 pad=0,0,0,1\n"
-                                   "c3 = conv2d p2 k=16 r=1 s=1\n"
+                                   "c3 = conv2d p2 k=16 r=1 s=1 hard_sigmoid\n"
                                    "b = add c3 + p2\n"
-                                   "t = conv2d b k=32 r=1 s=1\n"
+                                   "t = conv2d b k=32 r=1 s=1 sigmoid\n"
                                    "j = concat t + p2\n"
                                    "fc = dense j n=10 relu6\n";
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """backend_tests.py BIN ROOT DIR [REGEX] - ONNX's own backend tests (node tests, those of PyTorch's operators and converted models, and
 the light models) through `tune import`, `tune deploy` and the bundle on an OpenCL device; DIR/log.best.jsonl is a log of that device.
-Inputs that are no floats are bound as constants from the test's data; where the model is not supported so, all but the first are. Prints what is skipped, by reason, and `N passed, N failed, N skipped`."""
+Where a model is not supported, inputs that are no floats are bound as constants from the test's data, and where it is not then, all but
+the first. Whole numbers and truth values are given and compared as floats. Prints what is skipped, by reason, and `N passed, N failed, N skipped`."""
 import collections
 import re
 import subprocess
@@ -73,6 +74,10 @@ def is_float(value):
     return value is not None and (value.dtype.kind == "f" or value.dtype.name == "bfloat16")
 
 
+def is_number(value):
+    return is_float(value) or (value is not None and value.dtype.kind in "iub")
+
+
 def limit_of(values):
     names = [v.dtype.name for v in values if v is not None]
     return next((LIMITS[n] for n in ("bfloat16", "float16") if n in names), LIMIT)
@@ -82,22 +87,27 @@ def store(path, value):
     np.ascontiguousarray(value, np.float32).tofile(path)
 
 
-def prepare(out, model, inputs, outputs, bind_floats):
-    """Files of a test; the --const options. What is no float is bound as a constant, with bind_floats all but the first input."""
+def stays_free(value, i, binds):
+    """Is input i no constant? With `binds` of 1 what is no float is one, with 2 all but the first."""
+    return is_number(value) and value.size and (is_float(value) or not binds) and (i == 0 or binds < 2)
+
+
+def prepare(out, model, inputs, outputs, binds):
+    """Files of a test; the --const options."""
     options, given, constants = [], [], {i.name for i in model.graph.initializer}
     names = [i.name for i in model.graph.input if i.name not in constants]
     (out / "model.onnx").write_bytes(model.SerializeToString())
     for i, (name, value) in enumerate(zip(names, inputs)):
         if value is None:
             continue
-        if is_float(value) and value.size and (not bind_floats or i == 0):
+        if stays_free(value, i, binds):
             given.append(value)
             continue
         (out / f"const{i}.pb").write_bytes(numpy_helper.from_array(value, name).SerializeToString())
         options += ["--const", f"{name}={out}/const{i}.pb"]
     for kind, arrays in (("x", given), ("y", outputs)):
         for i, value in enumerate(arrays):
-            if is_float(value):
+            if is_number(value):
                 store(out / (f"{kind}{i}.bin" if len(arrays) > 1 else f"{kind}.bin"), value)
     return options
 
@@ -136,10 +146,13 @@ def main():
         out.mkdir(exist_ok=True)
         inputs, outputs = [array(v) for v in inputs], [array(v) for v in outputs]
         limit = limit_of([*inputs, *outputs])
-        said = run(binary, root, out, prepare(out, model, inputs, outputs, False), limit)
-        if isinstance(said, tuple) and sum(map(is_float, inputs)) > 1:
-            bound = run(binary, root, out, prepare(out, model, inputs, outputs, True), limit)
-            said = said if isinstance(bound, tuple) else bound
+        tried, said = [], ("no input",)
+        for binds in range(3):
+            free = [stays_free(v, i, binds) for i, v in enumerate(inputs)]
+            if isinstance(said, tuple) and free not in tried and (any(free) or not tried):
+                bound = run(binary, root, out, prepare(out, model, inputs, outputs, binds), limit)
+                said = said if tried and isinstance(bound, tuple) else bound
+            tried.append(free)
         if isinstance(said, tuple):
             skipped[said[0]] += 1
         elif said is None:

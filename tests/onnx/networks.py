@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """networks.py OUT [--short] [--size N] [--width X] [--batch N[,N]] NAME... - networks that people deploy, as exporters write them,
 with seeded weights; for each OUT/NAME.onnx, and for each batch and element type a folder OUT/NAME-TYPE-BATCH with an input x.bin
-and what onnxruntime makes of it, y.bin (y0.bin, y1.bin, ... of several). --short: each kind of block once or twice;
+what onnxruntime makes of it, y.bin (y0.bin, y1.bin, ... of several), and `limit`, how far others may be from that. --short: each kind of block once or twice;
 --width: of all channels. Prints the names; all of them without NAME.
 
 Nodes are computed while they are made, by onnxruntime: so batch norms have the mean and variance of what they read, as
@@ -289,14 +289,41 @@ def unet(n):
 NETWORKS = {f.__name__: f for f in (mobilenet_v2, mobilenet_v3, efficientnet_b0, resnet_50, yolo, unet)}
 
 
+# Nodes whose values no kernel stores: they move elements, or become part of the convolution's kernel.
+UNSTORED = {"Shape", "Gather", "Unsqueeze", "Conv", "Concat", "Slice", "Split", "Reshape", "Flatten", "Transpose"}
+
+
+def in_halves(model):
+    """The same model with weights and stored values rounded to halves, computed in f32."""
+    model = onnx.ModelProto.FromString(model.SerializeToString())
+    for t in model.graph.initializer:
+        if t.data_type == TensorProto.FLOAT:
+            t.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(t).astype(np.float16).astype(np.float32), t.name))
+    nodes = []
+    for node in model.graph.node:
+        nodes.append(node)
+        for i, y in enumerate(node.output if node.op_type not in UNSTORED else []):
+            node.output[i] = y + "/sum"
+            nodes.append(helper.make_node("Cast", [y + "/sum"], [y + "/half"], to=TensorProto.FLOAT16))
+            nodes.append(helper.make_node("Cast", [y + "/half"], [y], to=TensorProto.FLOAT))
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+    return model
+
+
 def store(folder, model, x, dtype):
-    """An input in a type, and the outputs that the model has for these very numbers."""
+    """An input in a type, the outputs that the model has for these very numbers, and how far others may be from them, as a
+    part of the largest: of halves twice what rounding each tensor to halves does, where that is more than 2e-2."""
     folder.mkdir(parents=True, exist_ok=True)
     x = x.astype(dtype)
     x.tofile(folder / "x.bin")
-    ys = session(model).run(None, {X: x.astype(np.float32)})
+    ys, limit = session(model).run(None, {X: x.astype(np.float32)}), 1e-4
     for i, y in enumerate(ys):
         y.astype(dtype).tofile(folder / (f"y{i}.bin" if len(ys) > 1 else "y.bin"))
+    if dtype == np.float16:
+        rounded = session(in_halves(model)).run(None, {X: x.astype(np.float32)})
+        limit = max(2e-2, *(2 * np.abs(y - z).max() / np.abs(y).max() for y, z in zip(ys, rounded)))
+    (folder / "limit").write_text(f"{limit:.3g}\n", encoding="ascii")
 
 
 def main():

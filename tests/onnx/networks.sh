@@ -29,10 +29,6 @@ make_models() {
     "$python" "$root/tests/onnx/networks.py" "$dir/nets" --width 0.25 --batch 1,4 "$@" >"$dir/names" 2>"$dir/make.out" || fail "no models"
 }
 
-limit_of() {
-    case "$1" in f32) echo 1e-4 ;; f16) echo 2e-2 ;; esac
-}
-
 # holds NAME TYPE BATCH LAYOUTS LOG: the bundle of a model gives what onnxruntime gives.
 holds() {
     folder=$dir/nets/$1-$2-$3
@@ -41,7 +37,7 @@ holds() {
         -o "$dir/bundle" >"$dir/deploy.out" 2>&1 || fail "$1 $2 $3 $4: not deployed"
     ${CC:-cc} -O1 -I"$dir" -I"$dir/bundle" -o "$dir/app" "$root/examples/deploy_network/main.c" "$dir/bundle/net.c" -lOpenCL -lm -lpthread \
         >"$dir/cc.out" 2>&1 || fail "$1 $2 $3 $4: its bundle does not compile"
-    "$dir/app" --runs 0 --limit "$(limit_of "$2")" "$folder" >"$dir/app.out" 2>&1 || fail "$1 $2 $3 $4: other outputs than onnxruntime's"
+    "$dir/app" --runs 0 --limit "$(cat "$folder/limit")" "$folder" >"$dir/app.out" 2>&1 || fail "$1 $2 $3 $4: other outputs than onnxruntime's"
     echo "$1 $2 batch $3 $4: $(cat "$dir/app.out")"
 }
 

@@ -3,6 +3,7 @@
 #include "onnx/import.h"
 #include "tests/onnx/check_import.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -98,6 +99,53 @@ static void one_number_many_times_is_a_number(void **state)
                 "m = pool2d x max r=1 s=1\n");
 }
 
+/* What of a constant has no channels to be, or is larger than the activation, is a weight of the chain, infinite ones
+ * too. */
+static void constants_of_several_numbers_are_weights_of_chains(void **state)
+{
+    (void)state;
+    check_nodes("const c 6 = 1 2 3 4 5 6\nnode Max x c -> y\n", "c = constant shape=6\ny = eltwise x + c f=max(a,b)\n");
+    check_nodes("const c 4 1 1 = 1 2 3 4\nnode Neg x -> n\nnode Pow c n -> p\nnode Less p c -> y\n",
+                "c = constant shape=4,1,1\nc_4 = constant shape=4,1,1\n"
+                "y = eltwise c + x + c_4 f=less(pow(a,neg(b)),c)\n");
+    check_nodes("const c 2 4 8 6 = 1 ...\nnode Add x c -> y\n",
+                "c = constant shape=2,4,8,6\ny = eltwise x + c f=add(a,b)\n");
+    check_nodes("const c = -inf\nnode Less x x -> t\nnode Where t c x -> y\n",
+                "c = constant shape=1\ny = eltwise x + c f=where(less(a,a),b,a)\n");
+    check_weights(HEAD "const c 6 = 1 2 3 4 5 6\nconst d 1 = inf\nnode Max x c -> m\nnode Min m d -> n\n"
+                       "node Less c n -> y\noutput y\n",
+                  (const float[]){1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6, INFINITY}, 13, "y a 0 24\ny c 24 24\ny d 48 4\n");
+}
+
+/* Between activations: copied where nothing else brings them there, and where they are what the model gives. */
+static void constants_are_copied_for_those_that_read_none(void **state)
+{
+    (void)state;
+    check_nodes("const c 1 2 8 6 = 1 ...\nnode Neg x -> n\nnode Concat x c n -> y axis=1\n",
+                "n = eltwise x f=neg(a)\nc = constant shape=1,2,8,6\nc_3 = eltwise c f=a\n"
+                "y = concat x + c_3\ny_5 = concat y + n\n");
+    check_graph(HEAD "const c 2 = 5 6\nnode Neg x -> n\noutput n\noutput c\n",
+                X_LINE "n = eltwise x f=neg(a)\nc = constant shape=2\nc_3 = eltwise c f=a\nc_4 = reshape c_3 shape=2\n"
+                       "output n\noutput c_4\n");
+}
+
+/* By numbers that are known at run time, or in no order: of a constant table its weights, of activations the tensor. */
+static void rows_are_gathered_by_their_numbers(void **state)
+{
+    (void)state;
+    check_graph("opset 13\ninput i:7 2 3\nconst t 5 4 = 0.5 ...\nnode Gather t i -> y\noutput y\n",
+                "i = input shape=2,3\nt = constant shape=1,5,4\ni_2 = reshape i shape=6\ny = gather t + i_2\n"
+                "y_4 = reshape y shape=2,3,4\n");
+    check_weights("opset 13\ninput i:7 1\nconst t 2 3 = 1 2 3 4 5 6\nnode Gather t i -> y axis=1\noutput y\n",
+                  (const float[]){1, 2, 3, 4, 5, 6}, 6, "y x 0 24\n");
+    check_nodes("ints i 3 = 0 5 -1\nnode Gather x i -> y axis=2\n",
+                "i = constant shape=3\ni_2 = eltwise i f=a\nx_3 = reshape x shape=4,8,6\ny = gather x_3 + i_2\n"
+                "y_5 = reshape y shape=1,4,3,6\n");
+    check_nodes("node ReduceMax x -> m keepdims=0\nnode Gather x m -> y axis=1\n", /* by one number */
+                "x_1 = reshape x shape=1,192,1\nm = reduce x_1 kind=max\nx_3 = reshape x shape=1,4,48\n"
+                "m_4 = reshape m shape=1\ny = gather x_3 + m_4\ny_6 = reshape y shape=1,8,6\n");
+}
+
 /* The sums of squares are a convolution along the channels, of 0.9 / 3 each. */
 static void local_responses_are_normalized_by_a_convolution(void **state)
 {
@@ -137,6 +185,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shapes_are_computed_of_several_constants),
         cmocka_unit_test(constants_of_several_numbers_are_channels),
+        cmocka_unit_test(constants_of_several_numbers_are_weights_of_chains),
+        cmocka_unit_test(constants_are_copied_for_those_that_read_none),
+        cmocka_unit_test(rows_are_gathered_by_their_numbers),
         cmocka_unit_test(constants_stand_around_an_activation),
         cmocka_unit_test(one_number_many_times_is_a_number),
         cmocka_unit_test(local_responses_are_normalized_by_a_convolution),

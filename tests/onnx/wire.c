@@ -124,9 +124,10 @@ static void put_tensor(struct buf *graph, char **word, size_t n_words)
     buf_fini(&tensor);
 }
 
-/* An input or output: its name, and the dimensions of floats. */
+/* An input or output: its name, and the dimensions of floats, or with NAME:TYPE of others. */
 static void put_value(struct buf *graph, int field, char **word, size_t n_words)
 {
+    char *colon = strchr(word[1], ':');
     struct buf value, type, tensor, shape, dim;
 
     buf_init(&value, MAX_BYTES);
@@ -141,7 +142,9 @@ static void put_value(struct buf *graph, int field, char **word, size_t n_words)
             wire_text(&dim, 2, word[i]);
         wire_message(&shape, 1, &dim);
     }
-    wire_number(&tensor, 1, 1);
+    wire_number(&tensor, 1, colon ? strtoull(colon + 1, NULL, 10) : 1);
+    if (colon)
+        *colon = '\0';
     if (n_words > 2)
         wire_message(&tensor, 2, &shape);
     wire_message(&type, 1, &tensor);

@@ -25,6 +25,7 @@ void wire_message(struct buf *b, int field, struct buf *message);
  *   outside w 2 2 = DIR/w.bin 16           floats in another file, from a byte on
  *   node Conv x w -> y kernel_shape=[3,3] group=1 alpha=0.5 auto_pad='VALID' name='/a/b'
  *   output y
+ *   output i:7                             int64; a number of TensorProto.DataType, also of inputs
  *
  * `node domain.Op` is of another domain, `-` an input left out. Aborts where a line is none of these. */
 void wire_model(const char *lines, struct buf *out);

@@ -156,29 +156,56 @@ static void floats_have_all_exponents_and_fractions(void **state)
     }
 }
 
-/* Of four blocks one has nothing above -2^93, and one of -infinity, mostly or as a whole; above 0 with step -1. */
+/* Of four blocks one has nothing above -2^93, and one of -infinity, mostly or as a whole, one no infinity above 0; the
+ * other way round with step -1. */
 static void floats_have_blocks_far_below_zero(void **state)
 {
-    const struct program_fill f = {.kind = FILL_FLOATS, .seed = 9, .lo = -100, .hi = 100, .step = 1, .block = 50};
+    const struct program_fill f = {.kind = FILL_FLOATS, .seed = 9, .lo = -100, .hi = 100, .step = 1, .block = 500};
     struct program_fill other = f;
-    int n_infinite = 0;
+    int n_infinite = 0, n_above[4] = {0};
 
     (void)state;
     other.step = -1;
-    for (int64_t i = 0; i < 4000; i++) {
+    for (int64_t i = 0; i < 40000; i++) {
+        const double v = fill_elem(&f, DTYPE_F32, i);
+        const int64_t turn = i / 500 % 8;
+
+        if (turn % 2 == 0)
+            assert_true(fill_elem(&other, DTYPE_F32, i) == -v);
+        if (turn == 2)
+            assert_true(isinf(v));
+        if (turn % 4 == 0)
+            assert_true(v <= -0x1p93 && v >= -0x1p101);
+        if (turn % 4 == 2)
+            assert_true(v <= -0x1p93);
+        n_infinite += turn == 6 && isinf(v);
+        n_above[turn % 4] += isinf(v) && v > 0;
+    }
+    assert_in_range(n_infinite, 4200, 4550);
+    assert_true(n_above[0] + n_above[1] + n_above[2] == 0);
+    assert_in_range(n_above[3], 100, 220);
+}
+
+/* Exponents beyond those of all types. */
+static void floats_of_one_block_may_be_infinite_all(void **state)
+{
+    const struct program_fill f = {.kind = FILL_FLOATS, .seed = 9, .lo = 1024, .hi = 1031, .step = 1, .block = 300};
+
+    (void)state;
+    for (int64_t i = 0; i < 300; i++)
+        assert_true(fill_elem(&f, DTYPE_F64, i) == -INFINITY && fill_elem(&f, DTYPE_F16, i) == -INFINITY);
+}
+
+static void the_fourth_of_eight_blocks_of_whole_numbers_is_zero(void **state)
+{
+    const struct program_fill f = {.kind = FILL_INT, .seed = 9, .lo = 3, .hi = 5, .step = -2, .block = 10};
+
+    (void)state;
+    for (int64_t i = 0; i < 200; i++) {
         const double v = fill_elem(&f, DTYPE_F32, i);
 
-        if (i / 50 % 2 == 1)
-            assert_true(fill_elem(&other, DTYPE_F32, i) == -v);
-        if (i / 50 % 8 == 3)
-            assert_true(isinf(v));
-        if (i / 50 % 4 == 1)
-            assert_true(v <= -0x1p93 && v >= -0x1p101);
-        if (i / 50 % 4 == 3)
-            assert_true(v <= -0x1p93);
-        n_infinite += i / 50 % 4 == 3 && isinf(v);
+        assert_true(i / 10 % 8 == 3 ? v == 0 : v == -6 || v == -8 || v == -10);
     }
-    assert_in_range(n_infinite, 900, 980);
 }
 
 static void turns_are_two_values(void **state)
@@ -200,12 +227,12 @@ static void the_first_block_of_unsigned_edges_is_high(void **state)
         assert_true(fill_elem(&f, DTYPE_U8, i) >= 248 && fill_elem(&f, DTYPE_U8, 200 + i) <= 7);
 }
 
-/* Rows of 50 round -300, 300, -1e6 and 0; the largest is far above all others, in the tail of some,
- * the last of others. */
+/* Rows of 50 round -1e6, 300, -300 and 0; the largest is far above all others but in the last of four, in the tail of
+ * some, the last of others. */
 static void rows_have_one_largest_element(void **state)
 {
     const struct program_fill f = {.kind = FILL_ROWS, .seed = 9, .lo = -1e6, .hi = 4, .block = 50};
-    static const double offsets[] = {-300, 300, -1e6, 0};
+    static const double offsets[] = {-1e6, 300, -300, 0}, spikes[] = {120, 64, 64, 0, 64, 120, 64, 0};
     int n_spikes = 0, n_tail = 0, seen[50] = {0}, n_seen = 0;
 
     (void)state;
@@ -215,7 +242,7 @@ static void rows_have_one_largest_element(void **state)
         for (int i = 0; i < 50; i++) {
             const double v = fill_elem(&f, DTYPE_F64, 50 * row + i) - offsets[row % 4];
 
-            assert_true(fabs(v) < 24 || (row % 4 == 1 || row % 4 == 2 ? v > 40 && v < 88 : v > 96 && v < 144));
+            assert_true(fabs(v) < 24 || (row % 4 != 3 && fabs(v - spikes[row % 8]) < 24));
             if (v > 24) {
                 n_spikes++;
                 top = i;
@@ -223,12 +250,30 @@ static void rows_have_one_largest_element(void **state)
         }
         seen[top]++;
         n_tail += top >= 34;
-        assert_true(row % 8 != 1 || top == 49);
+        assert_true(row % 8 != 0 || top == 49);
     }
     for (int i = 0; i < 50; i++)
         n_seen += seen[i] > 0;
     assert_int_equal(n_spikes, 900);
     assert_true(n_tail > 360 && n_seen == 50);
+}
+
+/* Without noise all of a row is equal but for the one, which is infinite in the third row. */
+static void rows_without_noise_are_equal_numbers(void **state)
+{
+    const struct program_fill f = {.kind = FILL_ROWS, .seed = 9, .lo = 0.1, .step = 0.5, .block = 50};
+
+    (void)state;
+    for (int64_t i = 0; i < 50; i++)
+        assert_true(fill_elem(&f, DTYPE_F64, i) == (i < 49 ? 0.05 : 60.05));
+    for (int row = 1; row < 16; row++) {
+        int n_infinite = 0;
+
+        for (int64_t i = 50 * row; i < 50 * row + 50; i++)
+            n_infinite += isinf(fill_elem(&f, DTYPE_F64, i)) && fill_elem(&f, DTYPE_F64, i) > 0;
+        assert_int_equal(n_infinite, row % 8 == 2);
+        assert_true(isinf(fill_elem(&f, DTYPE_F64, 50 * row)) == (row % 8 == 2));
+    }
 }
 
 /* ---- a folded check on a device of the test's own ---- */
@@ -424,9 +469,12 @@ int main(void)
         cmocka_unit_test(edges_have_blocks_of_one_sign),
         cmocka_unit_test(floats_have_all_exponents_and_fractions),
         cmocka_unit_test(floats_have_blocks_far_below_zero),
+        cmocka_unit_test(floats_of_one_block_may_be_infinite_all),
+        cmocka_unit_test(the_fourth_of_eight_blocks_of_whole_numbers_is_zero),
         cmocka_unit_test(turns_are_two_values),
         cmocka_unit_test(the_first_block_of_unsigned_edges_is_high),
         cmocka_unit_test(rows_have_one_largest_element),
+        cmocka_unit_test(rows_without_noise_are_equal_numbers),
         cmocka_unit_test(edges_are_the_bounds_and_what_is_near_zero),
         cmocka_unit_test(every_element_of_a_folded_output_is_compared),
         cmocka_unit_test(a_sheet_is_read_as_it_was_written),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """ort_slots.py THREADS WORKLOAD - one operator in onnxruntime, timed when told: answers each line "slot NS" on standard
 input with the median ns of a call, after one untimed call, over at least NS. Weights are constants of the model."""
+import re
 import sys
 import time
 
@@ -12,8 +13,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 def parse(text):
     words = text.split()
-    keys = dict(word.split("=") for word in words[2:])
-    numbers = {k: [int(p) for p in v.split(",")] for k, v in keys.items() if v.lstrip("-")[0].isdigit() and "." not in v}
+    keys = dict(word.split("=", 1) for word in words[2:])
+    numbers = {k: [int(p) for p in re.split("[,x]", v)] for k, v in keys.items() if v.lstrip("-")[0].isdigit() and "." not in v}
     return words[0], {**keys, **numbers}
 
 
@@ -60,13 +61,81 @@ def rnn(operator, keys, rng):
     return [node], weights, {"x": (t, b, i)}
 
 
+CALLS = {"add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "pow": "Pow", "min": "Min", "max": "Max", "clip": "Clip", "relu": "Relu",
+         "sigmoid": "Sigmoid", "hard_swish": "HardSwish", "tanh": "Tanh", "erf": "Erf", "exp": "Exp", "log": "Log", "sqrt": "Sqrt",
+         "neg": "Neg", "abs": "Abs", "sign": "Sign", "floor": "Floor", "ceil": "Ceil", "round": "Round", "reciprocal": "Reciprocal",
+         "softplus": "Softplus", "softsign": "Softsign"}
+NUMBERS = {"hard_sigmoid": ("HardSigmoid", "alpha", "beta"), "leaky_relu": ("LeakyRelu", "alpha"), "elu": ("Elu", "alpha")}
+
+
+def eltwise(operator, keys, rng):
+    """A node for each call; swish is two."""
+    nodes, constants, words = [], {}, re.findall(r"[a-z_0-9]+(?=\()|[-.e0-9]+|[abcd](?![a-z_])|\)", keys["f"])
+
+    def node(kind, inputs, **attributes):
+        nodes.append(helper.make_node(kind, inputs, [f"t{len(nodes)}"], **attributes))
+        return nodes[-1].output[0]
+
+    def value():
+        word = words.pop(0)
+        if word in "abcd":
+            return word
+        if not word[0].isalpha():
+            constants[f"c{len(constants)}"] = np.float32(word)
+            return f"c{len(constants) - 1}"
+        inputs = []
+        while words[0] != ")":
+            inputs.append(value())
+        words.pop(0)
+        if word == "swish":
+            return node("Mul", [inputs[0], node("Sigmoid", inputs)])
+        if word in NUMBERS:
+            kind, *names = NUMBERS[word]
+            return node(kind, inputs[:1], **{n: float(constants.pop(c)) for n, c in zip(names, inputs[1:])})
+        return node(CALLS[word], inputs)
+
+    value()
+    nodes[-1].output[0] = "y"
+    letters = sorted(set(re.findall(r"\b[abcd]\b", keys["f"])))
+    return nodes, {k: np.asarray(v) for k, v in constants.items()}, {k: keys.get(k, keys["y"]) for k in letters}
+
+
+def reduce(operator, keys, rng):
+    kind = "Reduce" + {"l1": "L1", "l2": "L2"}.get(keys.get("kind", "sum"), keys.get("kind", "sum").title().replace("_", ""))
+    node = helper.make_node(kind, ["x", "axes"] if kind == "ReduceSum" else ["x"], ["y"], keepdims=0,
+                            **({} if kind == "ReduceSum" else {"axes": [1]}))
+    constants = {"axes": np.array([1])} if kind == "ReduceSum" else {}
+    return [node], constants, {"x": (one(keys, "outer"), one(keys, "n"), one(keys, "inner"))}
+
+
+def resize2d(operator, keys, rng):
+    """Between the same sizes, from pixels' corners or, where the first place is not 0, their middles."""
+    shape = tuple(one(keys, k) for k in ("n", "c", "h", "w"))
+    sizes = np.array([*shape[:2], *pair(keys, "size", 1)])
+    node = helper.make_node("Resize", ["x", "", "", "sizes"], ["y"], mode=keys.get("kind", "nearest"), nearest_mode="floor",
+                            coordinate_transformation_mode="half_pixel" if any(keys.get("first", [0])) else "asymmetric")
+    return [node], {"sizes": sizes}, {"x": shape}
+
+
+def strided_copy(operator, keys, rng):
+    """Transpositions: every element of x once, each dimension as far apart as those that lie within it are many."""
+    dims = [(pair(keys, f"d{i}", 1), i) for i in range(5, -1, -1) if f"d{i}" in keys]
+    by_stride = sorted(range(len(dims)), key=lambda i: -dims[i][0][1])
+    shape = [dims[i][0][0] for i in by_stride]
+    dense = all(dims[i][0][1] == int(np.prod(shape[k + 1:])) for k, i in enumerate(by_stride))
+    if not dense or one(keys, "x") != int(np.prod(shape)):
+        raise ValueError("a copy that is no transposition is not compared here")
+    node = helper.make_node("Transpose", ["x"], ["y"], perm=[by_stride.index(i) for i in range(len(dims))])
+    return [node], {}, {"x": shape}
+
+
 def session(nodes, weights, inputs, threads):
     def shaped(name, shape):
         return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
 
     graph = helper.make_graph(nodes, "one", [shaped(k, v) for k, v in inputs.items()], [shaped("y", None)],
-                              [numpy_helper.from_array(v.astype(np.float32), k) for k, v in weights.items()])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+                              [numpy_helper.from_array(v if v.dtype == np.int64 else v.astype(np.float32), k) for k, v in weights.items()])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)], ir_version=8)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
@@ -78,7 +147,8 @@ def main():
     threads, text = int(sys.argv[1]), sys.argv[2]
     operator, keys = parse(text)
     rng = np.random.default_rng(1)
-    make = {"conv2d": conv, "depthwise_conv2d": conv, "sparse_conv2d": conv, "dense": dense, "batch_gemm": dense, "rnn": rnn}
+    make = {"conv2d": conv, "depthwise_conv2d": conv, "sparse_conv2d": conv, "dense": dense, "batch_gemm": dense, "rnn": rnn,
+            "eltwise": eltwise, "reduce": reduce, "resize2d": resize2d, "strided_copy": strided_copy}
     nodes, weights, inputs = make[operator](operator, keys, rng)
     run = session(nodes, weights, inputs, threads).run
     feed = {k: rng.standard_normal(v, np.float32) for k, v in inputs.items()}

@@ -105,7 +105,7 @@ void place_new(int i_first)
 {
     static int now[MAX_TASKS];
     const int n = tasks(now);
-    int i_cpu = i_first;
+    int i_cpu = n - n_known < n_cpus ? 1 : i_first; /* fewer threads than CPUs: the caller computes, too */
 
     if (n_cpus)
         pin(0, 0);

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+#include "kernels/graph_fuse.h"
+
+#include "core/err.h"
+#include "kernels/epilogue.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Calls as models have them; 1/6 in the shortest form of a float. */
+static const struct {
+    const char *words;
+    unsigned curve;
+} calls[] = {
+    {"f=hard_swish(a)", EPILOGUE_HARD_SWISH},
+    {"f=mul(a,hard_sigmoid(a,0.16666667,0.5))", EPILOGUE_HARD_SWISH},
+    {"f=mul(hard_sigmoid(a,0.16666667,0.5),a)", EPILOGUE_HARD_SWISH},
+    {"f=mul(a,div(clip(add(a,3),0,6),6))", EPILOGUE_HARD_SWISH},
+    {"f=div(mul(a,clip(add(a,3),0,6)),6)", EPILOGUE_HARD_SWISH},
+    {"f=swish(a)", EPILOGUE_SWISH},
+    {"f=mul(a,sigmoid(a))", EPILOGUE_SWISH},
+    {"f=mul(sigmoid(a),a)", EPILOGUE_SWISH},
+    {"f=mul(a,sigmoid(mul(a,1)))", EPILOGUE_SWISH},
+    {"f=hard_sigmoid(a,0.16666667,0.5)", EPILOGUE_HARD_SIGMOID},
+    {"f=sigmoid(a)", EPILOGUE_SIGMOID},
+};
+
+static unsigned curve_of(const struct graph_node *n)
+{
+    for (size_t i = 0; n->op == GRAPH_ELTWISE && n->n_in == 1 && i < sizeof calls / sizeof calls[0]; i++)
+        if (strcmp(n->words, calls[i].words) == 0)
+            return calls[i].curve;
+    return 0;
+}
+
+static bool is_output(const struct graph *g, size_t i)
+{
+    for (size_t k = 0; k < g->n_outputs; k++)
+        if (g->outputs[k] == (int)i)
+            return true;
+    return false;
+}
+
+/* The only reader of a node; 0: none, several, or the caller. */
+static size_t only_reader(const struct graph *g, size_t i)
+{
+    size_t reader = 0;
+
+    if (is_output(g, i))
+        return 0;
+    for (size_t k = i + 1; k < g->n_nodes; k++)
+        if (graph_reads(g, k, i)) {
+            if (reader)
+                return 0;
+            reader = k;
+        }
+    return reader;
+}
+
+size_t graph_fuses(const struct graph *g, size_t i, enum dtype t)
+{
+    const struct graph_node *n = &g->nodes[i];
+    const bool has_sums = n->op == GRAPH_CONV2D || n->op == GRAPH_DEPTHWISE || n->op == GRAPH_DENSE;
+    size_t reader;
+
+    if (dtype_is_bytes(t) || !has_sums || n->relu || n->relu6 || n->curve)
+        return 0;
+    reader = only_reader(g, i);
+    return reader && curve_of(&g->nodes[reader]) && !is_output(g, reader) ? reader : 0;
+}
+
+enum err graph_fuse(const struct graph *g, enum dtype t, const bool *with, struct graph *out, int *at)
+{
+    struct graph made = {.name = g->name, .n_outputs = g->n_outputs};
+
+    made.nodes = calloc(g->n_nodes, sizeof *made.nodes);
+    if (!made.nodes)
+        return ERR_NOMEM;
+    made.cap_nodes = g->n_nodes;
+    memset(at, -1, g->n_nodes * sizeof *at);
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        const size_t reader = with[i] ? graph_fuses(g, i, t) : 0;
+        struct graph_node *n = &made.nodes[made.n_nodes];
+
+        if (at[i] >= 0) /* computed by an earlier one */
+            continue;
+        *n = g->nodes[i];
+        for (int k = 0; k < n->n_in; k++)
+            n->in[k] = at[n->in[k]];
+        n->curve = reader ? curve_of(&g->nodes[reader]) : n->curve;
+        at[i] = (int)made.n_nodes++;
+        if (reader)
+            at[reader] = at[i];
+    }
+    for (size_t k = 0; k < g->n_outputs; k++)
+        made.outputs[k] = at[g->outputs[k]];
+    *out = made;
+    return ERR_OK;
+}
+
+enum err graph_fuse_all(const struct graph *g, enum dtype t, struct graph *out, int *at)
+{
+    bool *with = malloc(g->n_nodes * sizeof *with);
+    int *own = at ? NULL : malloc(g->n_nodes * sizeof *own);
+    enum err e = ERR_NOMEM;
+
+    if (with && (at || own)) {
+        memset(with, true, g->n_nodes * sizeof *with);
+        e = graph_fuse(g, t, with, out, at ? at : own);
+    }
+    free(with);
+    free(own);
+    return e;
+}

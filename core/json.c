@@ -128,7 +128,7 @@ static void plain_text(char *text)
     }
 }
 
-void json_plain(cJSON *tree) // NOLINT(misc-no-recursion): JSON_MAX_DEPTH
+void json_plain(cJSON *tree)
 {
     plain_text(tree->string);
     plain_text(tree->valuestring);

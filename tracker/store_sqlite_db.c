@@ -17,7 +17,7 @@
 
 #define SETTLE_MS 250                    /* from a transaction's first write to its end */
 #define JOURNAL_BYTES ((int64_t)4 << 20) /* of a file of the journal; then it is the other's turn */
-#define KEEP_PAGES 1000                  /* of SQLite's log: the keeper brings them into the database */
+#define KEEP_PAGES 4000                  /* of SQLite's log: the keeper brings them into the database */
 #define LOG_PAGES 16384                  /* so long it may grow before the rest is waited for */
 #define MAX_LOG_PAGES (16 * LOG_PAGES)   /* before all of it is */
 
@@ -298,7 +298,7 @@ static enum err settle(struct store *s, struct why *why)
     n_kept = sqlite_keeper_has(s->keeper, &n_left);
     shorten_log(s, n_kept, n_left);
     if (s->n_pages >= KEEP_PAGES || journal_bytes(s->journal) >= JOURNAL_BYTES)
-        e = sqlite_keeper_want(s->keeper, s->n_settled, why);
+        e = sqlite_keeper_want(s->keeper, s->n_settled, s->n_pages >= KEEP_PAGES, why);
     if (!e && journal_bytes(s->journal) >= JOURNAL_BYTES && n_kept >= s->n_at_turn) {
         journal_turn(s->journal);
         s->n_at_turn = s->n_settled;

@@ -20,11 +20,12 @@ struct sqlite_keeper {
     bool started, stopping;
     int failed; /* errno; the thread has ended then */
     int64_t wanted, has;
+    bool takes_in;
     int n_left; /* pages of the log that were not to be had at the last pass: somebody reads what was before them */
 };
 
 /* What is wanted and not there; 0 at the end. */
-static int64_t next(struct sqlite_keeper *k)
+static int64_t next(struct sqlite_keeper *k, bool *takes_in)
 {
     int64_t n;
 
@@ -32,6 +33,8 @@ static int64_t next(struct sqlite_keeper *k)
     while (k->wanted <= k->has && !k->stopping)
         pthread_cond_wait(&k->work, &k->lock);
     n = k->stopping ? 0 : k->wanted;
+    *takes_in = k->takes_in;
+    k->takes_in = false;
     pthread_mutex_unlock(&k->lock);
     return n;
 }
@@ -39,18 +42,20 @@ static int64_t next(struct sqlite_keeper *k)
 static void *keep(void *arg)
 {
     struct sqlite_keeper *k = arg;
+    bool takes_in;
     int64_t n;
 
-    while ((n = next(k)) != 0) {
+    while ((n = next(k, &takes_in)) != 0) {
         const int failed = fdatasync(k->log_fd) == 0 ? 0 : errno;
         int n_log = 0, n_taken = 0;
 
-        if (!failed) /* what cannot go into the database yet stays in the log */
+        if (!failed && takes_in) /* what cannot go into the database yet stays in the log */
             sqlite3_wal_checkpoint_v2(k->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &n_log, &n_taken);
         pthread_mutex_lock(&k->lock);
         k->failed = failed;
         k->has = failed ? k->has : n;
-        k->n_left = n_log - n_taken;
+        if (takes_in)
+            k->n_left = n_log - n_taken;
         pthread_mutex_unlock(&k->lock);
         if (failed)
             break;
@@ -97,7 +102,7 @@ void sqlite_keeper_close(struct sqlite_keeper *k)
     free(k);
 }
 
-enum err sqlite_keeper_want(struct sqlite_keeper *k, int64_t n, struct why *why)
+enum err sqlite_keeper_want(struct sqlite_keeper *k, int64_t n, bool takes_in, struct why *why)
 {
     int failed;
 
@@ -107,6 +112,7 @@ enum err sqlite_keeper_want(struct sqlite_keeper *k, int64_t n, struct why *why)
         return ERR_NOMEM;
     pthread_mutex_lock(&k->lock);
     k->wanted = n;
+    k->takes_in |= takes_in;
     failed = k->failed;
     pthread_cond_signal(&k->work);
     pthread_mutex_unlock(&k->lock);

@@ -6,6 +6,7 @@
 
 #include "core/err.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct sqlite_keeper;
@@ -15,8 +16,9 @@ enum err sqlite_keeper_open(const char *path, int log_fd, struct sqlite_keeper *
 /* NULL is accepted. */
 void sqlite_keeper_close(struct sqlite_keeper *k);
 
-/* The first n commits are wanted on the disk; returns at once. ERR_NOMEM: no thread; ERR_IO: it failed. */
-enum err sqlite_keeper_want(struct sqlite_keeper *k, int64_t n, struct why *why);
+/* The first n commits are wanted on the disk, and with takes_in in the database; returns at once. ERR_NOMEM: no thread;
+ * ERR_IO: it failed. */
+enum err sqlite_keeper_want(struct sqlite_keeper *k, int64_t n, bool takes_in, struct why *why);
 /* So many are there; *n_left: pages of the log behind them that could not go into the database yet. */
 int64_t sqlite_keeper_has(struct sqlite_keeper *k, int *n_left);
 

@@ -93,7 +93,9 @@ static bool computes(const struct task *t)
 {
     const bool rnn = t->kind == TASK_RNN && strcmp(t->rnn.pass, "fwd") == 0 && t->rnn.l == 1;
 
-    return t->workload.dtype == DTYPE_F32 && (t->kind == TASK_CONV || t->kind == TASK_GEMM || rnn);
+    const bool attention = strcmp(t->workload.op->name, "attention") == 0;
+
+    return t->workload.dtype == DTYPE_F32 && (t->kind == TASK_CONV || t->kind == TASK_GEMM || rnn || attention);
 }
 
 enum err onnxruntime(const struct task *t, struct contender *out, struct why *why)

@@ -106,12 +106,26 @@ static struct build_items items_of(const int64_t *v, const void *arg)
                                 .whole = (double)rows / (double)(n * high)};
 }
 
-/* Rows of a tile that as many as there are divide evenly, up to `most`. */
-static int64_t even(int64_t rows, int64_t most)
+/* The tile of rows x vectors that wastes least of products and sums, and then loads least for each. Vectors of 8 lanes
+ * have 16 registers, others 32. */
+static void choose_tile(const struct attention_shape *z, int64_t lanes, int64_t *rows, int64_t *vectors)
 {
-    const int64_t n = CEIL(rows, most);
+    const int64_t registers = lanes == 8 ? 16 : 32, n = z->group * z->q;
+    double best = 1e300;
 
-    return n < 4 ? CEIL(rows, n) : most;
+    for (int64_t v = 1; v <= (n <= 6 ? 4 : 2); v++)
+        for (int64_t r = 1; r <= 12 && r <= n && r * v + v + 1 <= registers; r += r < 8 ? 1 : 2) {
+            const int64_t width = v * lanes;
+            const double computed = (double)(CEIL(n, r) * r) *
+                                    (double)(CEIL(z->k, width) * width * z->d + CEIL(z->dv, width) * width * z->k);
+            const double cost = computed * (1 + 0.4 * (double)(r + v) / (double)(r * v));
+
+            if (cost >= best)
+                continue;
+            best = cost;
+            *rows = r;
+            *vectors = v;
+        }
 }
 
 /* What needs least local memory. */
@@ -132,14 +146,17 @@ static enum err smallest(const struct attention_shape *z, const struct space *s,
     return space_is_valid(s, out, NULL) ? ERR_OK : ERR_NOT_FOUND;
 }
 
-/* Registers of 16 lanes hold 12 rows x 2 or 6 x 4 sums; blocks of keys and values take a quarter of a second-level
+/* Blocks of keys and values take a quarter of a second-level
  * cache of 1 MiB, rows as much. */
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
     const struct attention_shape z = attention_shape_of(w);
     const int64_t lanes = build_vector(d) < 4 ? 4 : build_vector(d), rows = z.group * z.q;
-    const int64_t nv = rows <= 6 ? 4 : 2, mr = even(rows, rows <= 6 || lanes == 8 ? 6 : 12);
+    int64_t mr = 1, nv = 1;
+
+    choose_tile(&z, lanes, &mr, &nv);
+
     const int64_t keys = (128 << 10) / ((z.d + z.dv) * 4), items = CEIL(rows * (z.d + z.dv) * 4, 160 << 10);
     const bool pack = rows > FEW_ROWS;
 
@@ -148,7 +165,7 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
                  (const struct build_define[]){{"vec", lanes},
                                                {"mr", mr},
                                                {"nv", nv},
-                                               {"ku", z.d < 4 ? 1 : 4},
+                                               {"ku", z.d < 8 ? 1 : 8},
                                                {"tiles", CEIL(CEIL(rows, mr), items)},
                                                {"panels", keys / (nv * lanes) > 1 ? keys / (nv * lanes) : 1},
                                                {"pack", pack},

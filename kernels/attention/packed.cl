@@ -17,7 +17,6 @@
 #define COPY 1
 #endif
 #include "gemm/micro.clh"
-#include "glue/reduce.clh"
 
 #define NR (NV * VEC)
 #define KEYS (PANELS * NR) /* of a block */
@@ -28,6 +27,17 @@
 #define QUERY(row) ((row) / GROUP)
 #define HEAD(head, row) ((head)*GROUP + (row) % GROUP)
 #define PLUS(a, b) ((a) + (b))
+/* One value out of the lanes of v, two by two. */
+#define OUT_OF_LANES(v, take, out)                                                                                     \
+    {                                                                                                                  \
+        float lanes_[VEC];                                                                                             \
+                                                                                                                       \
+        UNROLL                                                                                                         \
+        for (int s_ = 1; s_ < VEC; s_ *= 2)                                                                            \
+            v = take(VEVEN(v, v), VODD(v, v));                                                                         \
+        PRIVATE_VSTORE(v, lanes_);                                                                                     \
+        out = lanes_[0];                                                                                               \
+    }
 
 /* Keys j0 .. j0 + NR - 1 into `to`, [D][NR]; of those that there are not the last again. Blocks of VEC x VEC are transposed in
  * registers: log2(VEC) times the two halves of the rows are interleaved. */
@@ -121,7 +131,7 @@ DEVICE void copy_row(GLOBAL const ELEM *RESTRICT from, int n, int width, LOCAL f
 DEVICE float powers_of_row(LOCAL float *row, int n, int width, LOCAL float *top, LOCAL float *total MASK_ROW)
 {
     const float before = *top;
-    float most = before, sum = 0.0f, factor;
+    float most, sum, factor, rest = before;
     VT mosts = VSET(before), sums = VSET(0.0f);
     int j = 0;
 
@@ -133,18 +143,19 @@ DEVICE float powers_of_row(LOCAL float *row, int n, int width, LOCAL float *top,
     }
     for (; j < n; j++) {
         row[j] = FMA1(row[j], SCALE, EACH_MASK1(j));
-        most = FMAX1(most, row[j]);
+        rest = FMAX1(rest, row[j]);
     }
     for (; j < width; j++)
         row[j] = -INFINITE;
-    ACROSS_LANES(float, PRIVATE_VSTORE, mosts, FMAX1, most)
+    OUT_OF_LANES(mosts, VMAX, most)
+    most = FMAX1(most, rest);
     for (j = 0; j < width; j += VEC) {
         const VT p = powers(LOCAL_VLOAD(row + j) - VSET(most));
 
         LOCAL_VSTORE(p, row + j);
         sums = sums + p;
     }
-    ACROSS_LANES(float, PRIVATE_VSTORE, sums, PLUS, sum)
+    OUT_OF_LANES(sums, PLUS, sum)
     factor = power1(before - most);
     *top = most;
     *total = FMA1(*total, factor, sum);

@@ -91,14 +91,14 @@ static enum err start(struct ort *o, const struct task *t, struct why *why)
 
 static bool computes(const struct task *t)
 {
-    static const char *const others[] = {"eltwise", "reduce", "resize2d", "strided_copy"};
+    static const char *const others[] = {"attention", "eltwise", "reduce", "resize2d", "strided_copy"};
     const bool rnn = t->kind == TASK_RNN && strcmp(t->rnn.pass, "fwd") == 0 && t->rnn.l == 1;
 
-    bool moves = false;
+    bool other = false;
 
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-        moves = moves || strcmp(t->workload.op->name, others[i]) == 0;
-    return t->workload.dtype == DTYPE_F32 && (t->kind == TASK_CONV || t->kind == TASK_GEMM || rnn || moves);
+        other = other || strcmp(t->workload.op->name, others[i]) == 0;
+    return t->workload.dtype == DTYPE_F32 && (t->kind == TASK_CONV || t->kind == TASK_GEMM || rnn || other);
 }
 
 enum err onnxruntime(const struct task *t, struct contender *out, struct why *why)

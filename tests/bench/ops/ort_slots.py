@@ -129,13 +129,28 @@ def strided_copy(operator, keys, rng):
     return [node], {}, {"x": shape}
 
 
+def attention(operator, keys, rng):
+    b, heads, q, k, d = (one(keys, name) for name in ("b", "heads", "q", "k", "d"))
+    if one(keys, "past", 0) or one(keys, "lengths", 0):
+        raise ValueError("past= and lengths= are not compared here")
+    kv, dv, mask = heads // one(keys, "group"), one(keys, "dv", d), keys.get("mask", "none")
+    inputs = {"q": (b, heads, q, d), "k": (b, kv, k, d), "v": (b, kv, k, dv)}
+    if mask != "none":
+        sizes = {"b": b, "h": heads, "q": q, "k": k}
+        inputs["mask"] = tuple(sizes[axis] if axis in mask + "q" else 1 for axis in "bhqk")
+    extra = {"scale": float(keys["scale"])} if "scale" in keys and isinstance(keys["scale"], str) else {}
+    return [helper.make_node("Attention", list(inputs), ["y"], is_causal=one(keys, "causal", 0), **extra)], {}, inputs
+
+
 def session(nodes, weights, inputs, threads):
     def shaped(name, shape):
         return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
 
     graph = helper.make_graph(nodes, "one", [shaped(k, v) for k, v in inputs.items()], [shaped("y", None)],
                               [numpy_helper.from_array(v if v.dtype == np.int64 else v.astype(np.float32), k) for k, v in weights.items()])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)], ir_version=8)
+    newer = nodes[0].op_type == "Attention"
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23 if newer else 14)],
+                              ir_version=11 if newer else 8)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
@@ -148,7 +163,7 @@ def main():
     operator, keys = parse(text)
     rng = np.random.default_rng(1)
     make = {"conv2d": conv, "depthwise_conv2d": conv, "sparse_conv2d": conv, "dense": dense, "batch_gemm": dense, "rnn": rnn,
-            "eltwise": eltwise, "reduce": reduce, "resize2d": resize2d, "strided_copy": strided_copy}
+            "attention": attention, "eltwise": eltwise, "reduce": reduce, "resize2d": resize2d, "strided_copy": strided_copy}
     nodes, weights, inputs = make[operator](operator, keys, rng)
     run = session(nodes, weights, inputs, threads).run
     feed = {k: rng.standard_normal(v, np.float32) for k, v in inputs.items()}

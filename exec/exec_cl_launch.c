@@ -134,16 +134,19 @@ static int exec_cl_launches_room(struct exec_cl_launches *l)
     l->mems = calloc((size_t)l->plan->n_buffers + 1, sizeof *l->mems);
     l->latest = calloc(n, sizeof *l->latest);
     l->awaited = calloc(n, 1);
-    return l->kernels && l->local_bytes && l->mems && l->latest && l->awaited;
+    l->of_team = calloc(n, 1);
+    return l->kernels && l->local_bytes && l->mems && l->latest && l->awaited && l->of_team;
 }
 
 EXEC_API enum exec_status exec_cl_launches_init(const struct exec_plan *plan, cl_device_id device, size_t max_local,
                                                 const cl_program *programs, const cl_mem *mems,
-                                                struct exec_words *words, struct exec_cl_launches *out)
+                                                struct exec_cl_team *team, struct exec_words *words,
+                                                struct exec_cl_launches *out)
 {
     enum exec_status status = EXEC_OK;
     memset(out, 0, sizeof *out);
     out->plan = plan;
+    out->team = team;
     if (!exec_cl_launches_room(out))
         return exec_fail(words, EXEC_NO_MEMORY, "out of memory");
     exec_mark_awaited(plan, 0, out->awaited);
@@ -157,6 +160,9 @@ EXEC_API enum exec_status exec_cl_launches_init(const struct exec_plan *plan, cl
             status = exec_cl_make_kernel(out, i, programs, words);
             status = status == EXEC_OK ? exec_cl_first_args(out, i, mems != NULL, words) : status;
             status = status == EXEC_OK ? exec_cl_ask_kernel(out, i, device, max_local, words) : status;
+#ifdef TUNE_EXEC_TEAM_CL_H
+            out->of_team[i] = (char)(team && status == EXEC_OK && exec_cl_team_has(out->kernels[i]));
+#endif
         }
     }
     return status;
@@ -272,19 +278,6 @@ static int exec_cl_start(int i, const int64_t *iteration, void *arg)
     }
     return code;
 }
-
-#ifdef TUNE_EXEC_TEAM_CL_H
-EXEC_API enum exec_status exec_cl_join_team(struct exec_cl_launches *l, struct exec_cl_team *team)
-{
-    l->of_team = calloc((size_t)l->plan->n_launches + 1, 1);
-    if (!l->of_team)
-        return EXEC_NO_MEMORY;
-    l->team = team;
-    for (int i = 0; team && i < l->plan->n_launches; i++)
-        l->of_team[i] = (char)(l->kernels[i] && exec_cl_team_has(l->kernels[i]));
-    return EXEC_OK;
-}
-#endif
 
 EXEC_API cl_int exec_cl_launch(struct exec_cl_launches *l, enum exec_phase phase)
 {

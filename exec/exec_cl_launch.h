@@ -33,10 +33,10 @@ struct exec_cl_launches {
     int all_events;                       /* of each start, not only of the last and of those that others wait for */
     cl_int (*before)(int i_launch, void *arg); /* of each kernel's start; NULL = nothing is to be done */
     void *arg;
-    struct exec_cl_team *team; /* that the kernels were built for, or NULL; the keeper's to set by exec_cl_join_team */
-    char *of_team;             /* one a launch: its kernel was built for all of the team */
-    int is_late;               /* the phase waits for what is under way: its launches are not split */
-    int i_launch;              /* what was bound or started last: on failure the one to blame */
+    struct exec_cl_team *team;     /* that launches are split among; NULL */
+    char *of_team;                 /* one a launch: its kernel was built for all of the team */
+    int is_late;                   /* the phase waits for what is under way: its launches are not split */
+    int i_launch;                  /* what was bound or started last: on failure the one to blame */
     struct exec_cl_start *started; /* since exec_cl_forget_starts, in order */
     size_t n_started, cap_started;
     cl_event *latest;                /* one a launch, lent from `started`; NULL = not started yet */
@@ -46,13 +46,14 @@ struct exec_cl_launches {
 };
 
 /* Makes the kernels, sets their numbers and asks them for their own limits; max_local: bytes that a group may have.
- * `programs`: one a module of the plan. `mems`: NULL, or one a buffer, set as arguments in the same go. Keeps `plan`.
- * `out` is freed by exec_cl_launches_fini, after failure too.
+ * `programs`: one a module of the plan. `mems`: NULL, or one a buffer, set as arguments in the same go. `team`: that
+ * the programs were built for, or NULL; lent. Keeps `plan`. `out` is freed by exec_cl_launches_fini, after failure too.
  * EXEC_BUILD_FAILED: no such kernel, or other arguments than the plan has; EXEC_NO_DEVICE: a group or local memory that
  * the built kernel or the device cannot have; EXEC_NO_MEMORY, EXEC_DEVICE_FAILED. */
 EXEC_API enum exec_status exec_cl_launches_init(const struct exec_plan *plan, cl_device_id device, size_t max_local,
                                                 const cl_program *programs, const cl_mem *mems,
-                                                struct exec_words *words, struct exec_cl_launches *out);
+                                                struct exec_cl_team *team, struct exec_words *words,
+                                                struct exec_cl_launches *out);
 EXEC_API void exec_cl_launches_fini(struct exec_cl_launches *l); /* accepts a zeroed one */
 
 /* Sets l->mems as the arguments of one phase's kernels. */
@@ -60,10 +61,6 @@ EXEC_API cl_int exec_cl_bind(struct exec_cl_launches *l, enum exec_phase phase);
 
 /* Enqueues the launches of a phase, each as often as its loops say; does not wait. After failure some are under way. */
 EXEC_API cl_int exec_cl_launch(struct exec_cl_launches *l, enum exec_phase phase);
-#ifdef TUNE_EXEC_TEAM_CL_H
-/* From here on launches are split among the team (NULL: none), which is lent. EXEC_NO_MEMORY. */
-EXEC_API enum exec_status exec_cl_join_team(struct exec_cl_launches *l, struct exec_cl_team *team);
-#endif
 EXEC_API void exec_cl_forget_starts(struct exec_cl_launches *l);
 
 #endif

@@ -103,12 +103,9 @@ static enum exec_status exec_cl_op_launches(struct exec_cl_op *op, struct exec_w
     enum exec_status status = exec_cl_programs(op, words, &programs);
     (void)clGetDeviceInfo(op->s->device, CL_DEVICE_LOCAL_MEM_SIZE, sizeof local, &local, NULL);
     if (status == EXEC_OK)
-        status = exec_cl_launches_init(plan, op->s->device, (size_t)local, programs, NULL, words, &op->launches);
+        status = exec_cl_launches_init(plan, op->s->device, (size_t)local, programs, NULL, op->s->team, words,
+                                       &op->launches);
     free(programs);
-#ifdef TUNE_EXEC_TEAM_CL_H
-    if (status == EXEC_OK && exec_cl_join_team(&op->launches, op->s->team) != EXEC_OK)
-        status = exec_fail(words, EXEC_NO_MEMORY, "out of memory");
-#endif
     return status == EXEC_OK ? exec_cl_op_queues(op, words) : status;
 }
 

@@ -285,7 +285,7 @@ EXEC_API enum exec_status exec_cl_bound_init(struct exec_cl_op *op, const cl_mem
         mems[i] = exec_cl_mem_of(&j, i);
     status = status == EXEC_OK ? exec_cl_programs(op, words, &programs) : status;
     if (status == EXEC_OK) /* what the device can have was looked at with the op */
-        status = exec_cl_launches_init(op->plan, op->s->device, (size_t)-1, programs, mems, words, out);
+        status = exec_cl_launches_init(op->plan, op->s->device, (size_t)-1, programs, mems, op->s->team, words, out);
     if (status != EXEC_OK && out->plan)
         exec_cl_launches_fini(out);
     free(programs);

@@ -28,6 +28,7 @@ struct exec_cl_team {
     /* The launch: written before `turn` says so, read by who has taken a part. */
     cl_kernel kernel;
     size_t grid[3], block[3], split; /* the dimension that is cut */
+    size_t share;                    /* groups of a part */
     unsigned n_parts;
     _Atomic unsigned turn, n_done;
     _Atomic int code, sleepers, ends;
@@ -74,12 +75,14 @@ int exec_cl_team_size(cl_device_id device)
     return n > 0 ? (int)n : 1;
 }
 
-/* Of all groups along the split dimension a part's share, one group further than they are: PoCL 3.1 mixes up what it
- * compiled for offsets of 0 and for others, so none is 0 (exec_cl_team_text takes it off again). */
-static cl_int run_part(const struct exec_cl_team *t, cl_command_queue queue, unsigned i_part,
-                       const struct exec_cl_team_job *job)
+/* `n_groups` groups along the split dimension from `begin` on, one group further than they are: PoCL 3.1 keeps what it
+ * compiled for offsets of 0 apart, and that for fewer groups than there were before, and lets go of the wrong one where
+ * two threads have two of them. So no offset is 0 (exec_cl_team_text takes it off again), and all parts are of one
+ * size.
+ */
+static cl_int run_groups(const struct exec_cl_team *t, cl_command_queue queue, size_t begin, size_t n_groups,
+                         const struct exec_cl_team_job *job)
 {
-    const size_t begin = t->grid[t->split] * i_part / t->n_parts, end = t->grid[t->split] * (i_part + 1) / t->n_parts;
     size_t offset[3], global[3];
 
     for (int d = 0; d < 3; d++) {
@@ -87,9 +90,26 @@ static cl_int run_part(const struct exec_cl_team *t, cl_command_queue queue, uns
         global[d] = t->grid[d] * t->block[d];
     }
     offset[t->split] += begin * t->block[t->split];
-    global[t->split] = (end - begin) * t->block[t->split];
+    global[t->split] = n_groups * t->block[t->split];
     return clEnqueueNDRangeKernel(queue, t->kernel, 3, offset, global, t->block, job ? job->n_wait : 0,
                                   job ? job->wait : NULL, job ? job->event : NULL);
+}
+
+static cl_int run_part(const struct exec_cl_team *t, cl_command_queue queue, unsigned i_part,
+                       const struct exec_cl_team_job *job)
+{
+    return run_groups(t, queue, t->share * i_part, t->share, job);
+}
+
+/* The groups that are left over, fewer than there are parts. */
+static cl_int run_rest(const struct exec_cl_team *t, cl_command_queue queue)
+{
+    const size_t end = t->grid[t->split];
+    cl_int code = CL_SUCCESS;
+
+    for (size_t at = t->share * t->n_parts; code == CL_SUCCESS && at < end; at += t->share)
+        code = run_groups(t, queue, at, end - at < t->share ? end - at : t->share, NULL);
+    return code;
 }
 
 /* Takes a part of launch `turn` that nobody has, the first aside; 0: there is none, or it is over. */
@@ -314,11 +334,14 @@ cl_int exec_cl_team_start(struct exec_cl_team *t, cl_command_queue queue, const 
     t->split = t->grid[1] > t->grid[0] ? 1 : 0;
     t->split = t->grid[2] > t->grid[t->split] ? 2 : t->split;
     t->n_parts = !splits ? 1 : t->grid[t->split] < t->n ? (unsigned)t->grid[t->split] : t->n;
+    t->share = t->grid[t->split] / t->n_parts;
     if (t->n_parts == 1)
         return run_part(t, queue, 0, job);
     atomic_store(&t->code, CL_SUCCESS);
     turn = post(t);
     code = run_part(t, queue, 0, job);
+    if (code == CL_SUCCESS)
+        code = run_rest(t, queue);
     help(t, turn, queue);
     while (atomic_load(&t->n_done) < t->n_parts)
         relax();

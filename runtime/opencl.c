@@ -159,7 +159,7 @@ static enum err make_launches(struct loaded *l, struct load_report *report, stru
 {
     struct exec_words words = {""};
     const enum exec_status s = exec_cl_launches_init(l->head.plan, l->device->id, (size_t)l->device->desc.local_bytes,
-                                                     l->programs, l->views, &words, &l->launches);
+                                                     l->programs, l->views, l->device->team, &words, &l->launches);
 
     (void)report;
     if (s != EXEC_OK)
@@ -168,7 +168,7 @@ static enum err make_launches(struct loaded *l, struct load_report *report, stru
     l->launches.all_events = 1;
     l->launches.before = poison_local;
     l->launches.arg = l;
-    return exec_cl_join_team(&l->launches, l->device->team) == EXEC_OK ? ERR_OK : ERR_NOMEM;
+    return ERR_OK;
 }
 
 static enum err make_mem(struct loaded *l, size_t i, size_t n, cl_mem *out, struct why *why)

@@ -57,7 +57,7 @@ work=$work/${quick:+quick-}$threads
 mkdir -p "$work"
 : "${POCL_CACHE_DIR:=$work/pocl}"
 export POCL_CACHE_DIR
-[ "$threads" != 1 ] || export POCL_DEVICES="${POCL_DEVICES:-basic}" # as docs/deploying.md says
+export POCL_DEVICES="${POCL_DEVICES:-$(yes basic | head -n "$threads" | paste -sd ' ' -)}" # as docs/deploying.md and libtune.md say
 [ -n "$sets" ] || sets=${quick:+quick}
 layers=$(if [ -z "$sets" ]; then ops_layers; else for set in $sets; do ops_layers "$set"; done; fi)
 [ -n "$layers" ] || fail "no layers in$sets; expected $networks quick dense rnn i8 sparse"
@@ -105,7 +105,7 @@ if [ -z "$quick" ]; then
     [ -z "$sets" ] || page="$work/page.md"
     {
         printf '# %s, operators beside their peers, %s\n\n' "$(date +%Y-%m-%d)" "${slug:-device}"
-        printf 'Command: `%sscripts/bench_ops.sh%s --threads %s`. %s\n\n' "${POCL_DEVICES:+POCL_DEVICES=$POCL_DEVICES }" "$(for set in $sets; do printf ' --set %s' "$set"; done)" "$threads" \
+        printf 'Command: `%sscripts/bench_ops.sh%s --threads %s`. %s\n\n' "${POCL_DEVICES:+POCL_DEVICES='$POCL_DEVICES' }" "$(for set in $sets; do printf ' --set %s' "$set"; done)" "$threads" \
             "$(nproc) CPUs, load $(cut -d' ' -f1 /proc/loadavg) at the end."
         cat "$work/table.txt"
         printf '\n## Every contender\n\n'

@@ -5,7 +5,7 @@
 #ifndef WG
 #define WG 64
 #endif
-#define PART 256
+#define TOGETHER 256
 
 DEVICE float product_of(GLOBAL const ELEM *RESTRICT a, GLOBAL const ELEM *RESTRICT b)
 {
@@ -30,12 +30,12 @@ KERNEL WG_SIZE(WG, 1, 1) attention_naive(ATTENTION_PARAMS)
         top = FMAX1(top, LOGIT(product_of(query, k + K_AT(b, h / GROUP, j)), b, h, i, j));
     for (int c = 0; c < DV; c++)
         all[c] = 0.0f;
-    for (int from = 0; from < n; from += PART) {
+    for (int from = 0; from < n; from += TOGETHER) {
         float powers = 0.0f;
 
         for (int c = 0; c < DV; c++)
             part[c] = 0.0f;
-        for (int j = from; j < from + PART && j < n; j++) {
+        for (int j = from; j < from + TOGETHER && j < n; j++) {
             const float p = power1(LOGIT(product_of(query, k + K_AT(b, h / GROUP, j)), b, h, i, j) - top);
             GLOBAL const ELEM *value = v + V_AT(b, h / GROUP, j);
 

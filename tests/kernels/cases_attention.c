@@ -42,7 +42,7 @@ static const char *const shapes[] = {
 };
 
 static const struct mutant mutants[] = {
-    {"attention/naive", RAGGED, "last key missing", "j < from + PART && j < n", "j < from + PART && j < n - 1"},
+    {"attention/naive", RAGGED, "last key missing", "j < from + TOGETHER && j < n", "j < from + TOGETHER && j < n - 1"},
     {"attention/naive", RAGGED, "not scaled", "FFMA1((product), SCALE, 0.0f)", "FFMA1((product), 1.0f, 0.0f)"},
     {"attention/naive", RAGGED, "largest at least 0", "float top = LEAST_LOGIT", "float top = 0.0f"},
     {"attention/naive", RAGGED, "unguarded tail", "if (row >= (long)BATCH * HEADS * Q)", "if (row < 0)"},

@@ -14,8 +14,8 @@
 #define CURVE_POWER1(t) as_float((as_uint(t) << 23) + 0x3f800000u)
 #endif
 #define CURVE_HARD(v, T) CURVE_BOUND(CURVE_FMA((v), (T)(1.0f / 6), (T)0.5f), (T)0.0f, (T)1.0f)
-/* 1 + e^-v within 2e-7 of it, infinite from 89 on and 1 where v is as far above 0: 2^n, n the whole number in the lowest
- * bits of `whole`, times 2^f by a polynomial, for f within 1/2. */
+/* 1 + e^-v within 2e-7 of it, infinite from 89 on and 1 where v is as far above 0: 2^n, n the whole number in the
+ * lowest bits of `whole`, times 2^f by a polynomial, for f within 1/2. */
 #define CURVE_GATE(name, T, POWER)                                                                                     \
     DEVICE T name(T v)                                                                                                 \
     {                                                                                                                  \

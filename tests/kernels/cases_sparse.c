@@ -21,7 +21,7 @@ static const char *const shapes[] = {
     "sparse_conv2d f32 n=16 c=4 h=6 w=6 k=8 r=5 s=5 pad=2 epilogue=bias sparsity=0.8",        /* lanes of n */
     "sparse_conv2d f32 n=1 c=8 h=9 w=20 k=12 r=3 s=3 pad=1 epilogue=bias_relu6 sparsity=0.7", /* made text, relu6 */
     "sparse_conv2d f32 n=1 c=8 h=9 w=20 k=12 r=3 s=3 pad=1 epilogue=bias_swish sparsity=0.7",
-    "sparse_conv2d f32 n=1 c=40 h=8 w=18 k=30 r=3 s=3 sparsity=0.1",                          /* few zeros */
+    "sparse_conv2d f32 n=1 c=40 h=8 w=18 k=30 r=3 s=3 sparsity=0.1", /* few zeros */
     NULL,
 };
 

@@ -349,8 +349,8 @@ static void networks_that_are_flattened_give_what_they_mean(void **state)
     check(flat_text, DTYPE_U8, (const size_t[]){3}, 1, 2e-6);
 }
 
-/* What models of others bring: pads of their own at each side, dilation, groups, relu6 and other activations, a sum that
- * no layer is behind. */
+/* What models of others bring: pads of their own at each side, dilation, groups, relu6 and other activations, a sum
+ * that no layer is behind. */
 static const char foreign_text[] = "x = input c=3 h=13 w=12\n"
                                    "c1 = conv2d x k=16 r=3 s=3 stride=2,1 pad=0,1,2,0 relu6\n"
                                    "c2 = conv2d c1 k=16 r=3 s=3 pad=2,1 dilation=2,1 groups=4 hard_swish\n"

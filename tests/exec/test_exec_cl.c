@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The OpenCL executor carries out plans made by hand: several modules, nested loops, fills, copies, states, scratch
  * that plans share, sets of weights, several queues. Needs an OpenCL device. */
+#include "exec/common.h"
 #include "exec/exec_cl_device.h"
 #include "exec/exec_cl_parts.h"
 #include "exec/network_cl.h"
@@ -324,6 +325,22 @@ static void queues_of_a_plan_wait_for_one_another(void **state)
 }
 
 /* What the built kernel cannot have, and other arguments than it takes, are told when the op is opened. */
+/* Launch 0 is awaited by another queue and then by its own, which needs no event. */
+static void one_of_several_that_wait_is_enough_to_be_awaited(void **state)
+{
+    static const int first[] = {0};
+    static const struct exec_launch list[] = {{.phase = EXEC_RUN, .queue = 0},
+                                              {.phase = EXEC_RUN, .queue = 1, .after = first, .n_after = 1},
+                                              {.phase = EXEC_RUN, .queue = 0, .after = first, .n_after = 1}};
+    const struct exec_plan p = {.launches = list, .n_launches = 3};
+    char awaited[3];
+    (void)state;
+    exec_mark_awaited(&p, 1, awaited);
+    assert_memory_equal(awaited, "\1\0\0", 3);
+    exec_mark_awaited(&p, 0, awaited);
+    assert_memory_equal(awaited, "\1\0\0", 3);
+}
+
 static void launches_that_do_not_suit_their_kernel_are_refused(void **state)
 {
     static const char *const fixed_text[] = {
@@ -557,6 +574,40 @@ static void a_network_runs_its_layers_with_weights_of_their_own(void **state)
     exec_cl_op_close(ops[1]);
 }
 
+static cl_uint references(cl_context context)
+{
+    cl_uint n = 0;
+    assert_int_equal(clGetContextInfo(context, CL_CONTEXT_REFERENCE_COUNT, sizeof n, &n, NULL), CL_SUCCESS);
+    return n;
+}
+
+/* A network whose weights are given so often, run and closed: what still holds the context. */
+static cl_uint held_behind(struct fixture *f, int n_times)
+{
+    struct exec_cl_op *ops[] = {open_op(f, &scale_plan), open_op(f, &sum_plan)};
+    struct exec_net_cl *net = NULL;
+    assert_int_equal(exec_net_cl_open(f->context, &three_layers, ops, &f->words, &net), EXEC_OK);
+    for (int i = 1; i <= n_times; i++) {
+        set_weight(f, net, "one", "w", i);
+        set_weight(f, net, "one", "bias", 2);
+        set_weight(f, net, "two", "w", 3);
+        set_weight(f, net, "two", "bias", 4);
+        expect_network(f, net, i, 2, 3, 4);
+    }
+    exec_net_cl_close(net);
+    exec_cl_op_close(ops[0]);
+    exec_cl_op_close(ops[1]);
+    return references(f->context);
+}
+
+/* Memory that is not released holds its context. */
+static void weights_that_are_set_anew_free_the_former_ones(void **state)
+{
+    struct fixture *f = *state;
+    const cl_uint once = held_behind(f, 1);
+    assert_int_equal(held_behind(f, 3), once);
+}
+
 /* y = x by way of scratch, three times: steps that were bound to scratch memory follow when a plan opened later makes
  * it larger. */
 static void steps_of_a_network_follow_scratch_that_grows(void **state)
@@ -761,6 +812,7 @@ int main(void)
         TEST(plans_share_scratch),
         TEST(a_plan_has_several_sets_of_weights),
         TEST(queues_of_a_plan_wait_for_one_another),
+        TEST(one_of_several_that_wait_is_enough_to_be_awaited),
         TEST(launches_that_do_not_suit_their_kernel_are_refused),
         TEST(what_is_wrong_is_told),
         TEST(damaged_binaries_fall_back_to_text),
@@ -769,6 +821,7 @@ int main(void)
         TEST(scratch_is_never_made_smaller),
         TEST(queues_are_of_the_session_and_in_order),
         TEST(a_network_runs_its_layers_with_weights_of_their_own),
+        TEST(weights_that_are_set_anew_free_the_former_ones),
         TEST(steps_of_a_network_follow_scratch_that_grows),
         TEST(a_network_runs_on_another_queue_and_closes_behind_its_run),
         TEST(weights_of_a_network_are_checked),

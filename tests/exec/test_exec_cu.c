@@ -708,6 +708,29 @@ static void failures_of_the_driver_are_told(void **state)
     setenv("TUNE_CUDA_LIBRARY", EMULATED_CUDA, 1);
 }
 
+/* Equal modules are loaded once: who closes first leaves the others their code. */
+static void code_stays_while_one_op_uses_it(void **state)
+{
+    const struct exec_launch launches[] = {kernel("put", (N + 63) / 64, 64, put_args, 2)};
+    struct session x;
+    struct code c;
+
+    (void)state;
+    begin(&x, "61");
+    code_make(&c, PUT("5"));
+    PLAN(put, &c, put_buffers, launches);
+    const exec_cu_mem y = emulated_buffer(NULL, N * sizeof(int));
+    struct exec_cu_op *first = open_op(&x, &put), *second = open_op(&x, &put);
+    exec_cu_op_close(first);
+    run(&x, second, 0, &y, NULL);
+    wait_for(&x);
+    expect_all(y, N, 5);
+    exec_cu_op_close(second);
+    cuda.cuMemFree_v2(y);
+    code_free(&c);
+    end(&x);
+}
+
 /* What a destroyed context still held is in the driver's log. */
 static void nothing_is_left_behind(void **state)
 {
@@ -742,6 +765,7 @@ int main(void)
         cmocka_unit_test(runs_are_captured_into_graphs),
         cmocka_unit_test(the_caller_s_context_stays_current),
         cmocka_unit_test(failures_of_the_driver_are_told),
+        cmocka_unit_test(code_stays_while_one_op_uses_it),
         cmocka_unit_test(nothing_is_left_behind),
     };
     const int fd = mkstemp(calls);

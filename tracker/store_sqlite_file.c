@@ -121,6 +121,15 @@ static enum err bring_up(sqlite3 *db, int64_t version, struct why *why)
     return e || version > 2 ? e : sqlite_run(db, "PRAGMA auto_vacuum = INCREMENTAL; VACUUM", why);
 }
 
+enum err sqlite_check_version(sqlite3 *db, const char *path, struct why *why)
+{
+    const int64_t version = sqlite_number(db, "SELECT value FROM meta WHERE name = 'schema'");
+
+    return version <= SCHEMA_VERSION ? ERR_OK
+                                     : why_set(why, ERR_UNSUPPORTED, "%s has schema %lld, this program knows up to %d",
+                                               path, (long long)version, SCHEMA_VERSION);
+}
+
 enum err sqlite_check_schema(sqlite3 *db, const char *path, struct why *why)
 {
     int64_t version;
@@ -135,9 +144,6 @@ enum err sqlite_check_schema(sqlite3 *db, const char *path, struct why *why)
     version = sqlite_number(db, "SELECT value FROM meta WHERE name = 'schema'");
     if (version < 1)
         return why_set(why, ERR_IO, "%s is no store of a tracker", path);
-    if (version > SCHEMA_VERSION)
-        return why_set(why, ERR_UNSUPPORTED, "%s has schema %lld, this program knows up to %d", path,
-                       (long long)version, SCHEMA_VERSION);
     return bring_up(db, version, why);
 }
 

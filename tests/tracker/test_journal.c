@@ -109,7 +109,7 @@ static void what_was_told_is_read_in_order(void **state)
     assert_int_equal(serial, 7);
     serial = 6;
     assert_string_equal(rest(&serial), "first ? 1=7; ");
-    assert_int_equal(journal_flush(j, NULL), ERR_OK);
+    assert_int_equal(journal_flush(j, journal_serial(j), NULL), ERR_OK);
     journal_close(j, false);
 }
 

@@ -161,7 +161,7 @@ size_t epilogue_tensors(const struct workload *w, int64_t k, double terms, const
     const double typical = 64 / (5461 * sqrt(terms));
 
     assert(strcmp(out[0].name, "x") == 0);
-    in_units(w, &out[strcmp(out[1].name, "w") == 0]); /* sparse weights are no tensor */
+    in_units(w, &out[1]);
     if (bits & EPILOGUE_BIAS) {
         out[n] = list_of("bias", sums_dtype(w), k, "k");
         tensor_fills(&out[n], SEED_BIAS, dtype_is_bytes(w->dtype) ? 4096 : 3, 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/err.h"
 #include "core/hash.h"
+#include "kernels/epilogue.h"
 #include "kernels/conv/ref.h"
 #include "kernels/sparse_conv2d/sparse.h"
 #include "kernels/sparse_conv2d/weights.h"
@@ -221,6 +222,8 @@ static size_t tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_T
     product_fills(&out[0], &weights, terms + 2, (double)s.k);
     out[0].exact.lo = -x;
     out[0].exact.hi = x;
+    if (epilogue_unit(w) > 1) /* the weights are no tensor */
+        out[0].exact.step = epilogue_unit(w);
     return n - 1;
 }
 

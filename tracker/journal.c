@@ -15,8 +15,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HEAD 24                       /* of an entry, before its statements */
-#define ENTRY_MAX ((size_t)256 << 20) /* a turn of the tracker has at most 128 messages of 4 MiB, few near that */
+#define HEAD 24 /* of an entry, before its statements */
+#define ENTRY_MAX                                                                                                      \
+    ((size_t)256                                                                                                       \
+     << 20) /* a turn of the tracker has at most 36 MiB of messages; small trials take three times their message */
 #define SERIAL_MAX ((uint64_t)1 << 48)
 #define FILE_MAX_BYTES ((size_t)1 << 30) /* of one that is read */
 

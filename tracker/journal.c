@@ -15,12 +15,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HEAD 24 /* of an entry, before its statements */
+#define HEAD 28 /* of an entry, before its statements */
 #define ENTRY_MAX                                                                                                      \
     ((size_t)256                                                                                                       \
      << 20) /* a turn of the tracker has at most 36 MiB of messages; small trials take three times their message */
 #define SERIAL_MAX ((uint64_t)1 << 48)
 #define FILE_MAX_BYTES ((size_t)1 << 30) /* of one that is read */
+
+static const unsigned char magic[4] = {0xd7, 0, 0xfa, 0x1e}; /* before each entry: no text has it */
 
 struct journal {
     char where[PATH_MAX];
@@ -127,10 +129,11 @@ static enum err write_entry(struct journal *j, struct buf *b, int64_t serial, st
 
     if (b->failed)
         return why_set(why, b->failed, "an entry of the store's journal: %s", err_words(b->failed));
-    put_number(p, b->len - HEAD, 4);
-    put_number(p + 8, (uint64_t)serial, 8);
-    put_number(p + 16, (uint64_t)atomic_load(&j->n_kept), 8);
-    put_number(p + 4, crc32c(p + 8, b->len - 8), 4);
+    memcpy(p, magic, sizeof magic);
+    put_number(p + 4, b->len - HEAD, 4);
+    put_number(p + 12, (uint64_t)serial, 8);
+    put_number(p + 20, (uint64_t)atomic_load(&j->n_kept), 8);
+    put_number(p + 8, crc32c(p + 12, b->len - 12), 4);
     while (n_done < b->len) {
         const ssize_t n =
             pwrite(j->fd[j->at], b->data + n_done, b->len - n_done, (off_t)(j->n_bytes + (int64_t)n_done));
@@ -293,20 +296,21 @@ struct side {
     size_t n_texts;
 };
 
-/* Is a whole entry at p? *n: bytes of its statements. */
+/* Is a whole entry at p? *n: bytes of its statements; 0 when they were not looked at. */
 static bool is_entry(const unsigned char *p, size_t n_left, size_t *n)
 {
-    if (n_left < HEAD)
+    *n = 0;
+    if (n_left < HEAD || memcmp(p, magic, sizeof magic) != 0 || get_number(p + 4, 4) > n_left - HEAD ||
+        get_number(p + 12, 8) - 1 >= SERIAL_MAX)
         return false;
-    *n = get_number(p, 4);
-    return *n <= n_left - HEAD && get_number(p + 8, 8) - 1 < SERIAL_MAX &&
-           get_number(p + 4, 4) == crc32c(p + 8, *n + HEAD - 8);
+    *n = get_number(p + 4, 4);
+    return get_number(p + 8, 4) == crc32c(p + 12, *n + HEAD - 12);
 }
 
 /* The statements of the next whole entry with the serial that is due. */
 static bool take_entry(struct side *f, const unsigned char **p, size_t *n)
 {
-    if (!is_entry(f->p, f->n_left, n) || (int64_t)get_number(f->p + 8, 8) != f->next)
+    if (!is_entry(f->p, f->n_left, n) || (int64_t)get_number(f->p + 12, 8) != f->next)
         return false;
     *p = f->p + HEAD;
     f->p += HEAD + *n;
@@ -314,18 +318,21 @@ static bool take_entry(struct side *f, const unsigned char **p, size_t *n)
     return true;
 }
 
-/* Also entries behind damage are asked, wherever they begin. */
+/* Also entries behind damage are asked, wherever they begin; for a while, where what is left of others looks like many.
+ */
 static int64_t most_kept(const struct buf *all)
 {
     const unsigned char *p = (const unsigned char *)all->data;
+    size_t n, n_wrong = 0;
     int64_t most = 0;
-    size_t n;
 
-    for (size_t at = 0; at < all->len; at++) {
-        if (!is_entry(p + at, all->len - at, &n))
+    for (size_t at = 0; at < all->len && n_wrong / 16 <= all->len; at++) {
+        if (!is_entry(p + at, all->len - at, &n)) {
+            n_wrong += n;
             continue;
-        if ((int64_t)get_number(p + at + 16, 8) > most)
-            most = (int64_t)get_number(p + at + 16, 8);
+        }
+        if ((int64_t)get_number(p + at + 20, 8) > most)
+            most = (int64_t)get_number(p + at + 20, 8);
         at += HEAD + n - 1;
     }
     return most;
@@ -346,7 +353,7 @@ static enum err load(const char *where, int i, const char *id, struct side *f, s
     f->is_there = true;
     f->p = (const unsigned char *)f->all.data;
     f->n_left = f->all.len;
-    f->next = f->n_left < HEAD ? 0 : (int64_t)get_number(f->p + 8, 8);
+    f->next = f->n_left < HEAD ? 0 : (int64_t)get_number(f->p + 12, 8);
     is_whole = f->next > 0 && take_entry(f, &p, &n) && n > JOURNAL_ID && !p[n - 1];
     if (!is_whole || memcmp(p, id, JOURNAL_ID) != 0) {
         f->next = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* journal.h - statements of a database that its file does not hold yet, in two files that are filled in turn: an entry
  * for all those of one commit. What was told is durable with a small write; the database takes it in later, many
- * commits at once. An entry is its bytes (u32), CRC-32C of what follows (u32), serial (u64), the serial before which
- * all were durable when it was written (u64), statements; the first of a file holds the database's identity and the
- * statements' texts, so that any program can read it. */
+ * commits at once. An entry is a magic number (4 bytes), its bytes (u32), CRC-32C of what follows (u32), serial (u64),
+ * the serial before which all were durable when it was written (u64), statements; the first of a file holds the
+ * database's identity and the statements' texts, so that any program can read it. */
 #ifndef TUNE_TRACKER_JOURNAL_H
 #define TUNE_TRACKER_JOURNAL_H
 

@@ -13,6 +13,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SETTLE_MS 250                    /* from a transaction's first write to its end */
@@ -128,6 +129,23 @@ const char *db_text_at(sqlite3_stmt *q, int i)
 
 /* ---- opening ---- */
 
+/* A database that is not there, or of which only an empty file is, beside the journal that it had. */
+static enum err check_there(const struct store *s, const char *where, struct why *why)
+{
+    static const char *const names[] = {"journal.0", "journal.1"};
+    const bool is_fresh = sqlite_number(s->db, "SELECT count(*) FROM sqlite_master") == 0;
+    char path[PATH_MAX];
+    struct stat st;
+
+    for (int i = 0; is_fresh && i < 2; i++)
+        if (sqlite_path(where, names[i], path, NULL) == ERR_OK && stat(path, &st) == 0 && st.st_size)
+            return why_set(why, ERR_IO,
+                           "%s has a journal and no database: put tracker.sqlite back (and tracker.sqlite-wal), or a "
+                           "backup, or remove journal.0 and journal.1 to begin anew",
+                           where);
+    return ERR_OK;
+}
+
 /* What an earlier tracker had told its journal alone. */
 static enum err catch_up(struct store *s, const char *where, struct why *why)
 {
@@ -158,6 +176,8 @@ static enum err set_up(struct store *s, const char *where, const char *path, str
                    why);
     if (!e)
         e = sqlite_check_version(s->db, path, why);
+    if (!e)
+        e = check_there(s, where, why);
     if (!e)
         e = catch_up(s, where, why);
     if (!e)

@@ -117,7 +117,8 @@ static enum err bring_up(sqlite3 *db, int64_t version, struct why *why)
     for (int64_t v = version; !e && v < SCHEMA_VERSION; v++)
         e = sqlite_run(db, schema_steps[v - 1], why);
     if (!e)
-        e = sqlite_run(db, "COMMIT", why);
+        e = sqlite_run(db, "COMMIT; PRAGMA wal_checkpoint(TRUNCATE)",
+                       why); /* whose journal it is, not in the log alone */
     return e || version > 2 ? e : sqlite_run(db, "PRAGMA auto_vacuum = INCREMENTAL; VACUUM", why);
 }
 
@@ -139,7 +140,7 @@ enum err sqlite_check_schema(sqlite3 *db, const char *path, struct why *why)
         e = sqlite_run(db, "BEGIN IMMEDIATE", why);
         if (!e)
             e = sqlite_run(db, schema, why);
-        return e ? e : sqlite_run(db, "COMMIT", why);
+        return e ? e : sqlite_run(db, "COMMIT; PRAGMA wal_checkpoint(TRUNCATE)", why);
     }
     version = sqlite_number(db, "SELECT value FROM meta WHERE name = 'schema'");
     if (version < 1)

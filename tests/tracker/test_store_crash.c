@@ -358,6 +358,31 @@ static void a_fresh_store_is_on_the_disk_before_its_journal(void **state)
     holds(other, "1a ");
 }
 
+/* Whose journal it is, the database says from the beginning, whatever becomes of the log. */
+static void a_fresh_store_does_without_its_log(void **state)
+{
+    (void)state;
+    crash_after(first_commit);
+    copy_file(dir, other, "tracker.sqlite");
+    for (int i = 0; i < 2; i++)
+        copy_file(dir, other, i ? "journal.1" : "journal.0");
+    holds(other, "1a ");
+}
+
+static void a_journal_without_its_database_is_refused_in_words(void **state)
+{
+    struct why why = {""};
+
+    (void)state;
+    crash_after(first_commit);
+    for (int i = 0; i < 2; i++)
+        copy_file(dir, other, i ? "journal.1" : "journal.0");
+    assert_int_equal(ops->open(other, &a_clock, &s, &why), ERR_IO);
+    assert_non_null(strstr(why.text, "journal"));
+    copy_file(dir, other, "tracker.sqlite");
+    holds(other, "1a ");
+}
+
 static void a_flush_that_fails_says_so(void **state)
 {
     struct why why = {""};
@@ -467,6 +492,8 @@ int main(void)
         TEST(the_database_takes_its_log_in_while_it_is_open),
         TEST(a_power_cut_may_take_what_the_database_had_not_flushed),
         TEST(a_fresh_store_is_on_the_disk_before_its_journal),
+        TEST(a_fresh_store_does_without_its_log),
+        TEST(a_journal_without_its_database_is_refused_in_words),
         TEST(a_flush_that_fails_says_so),
         TEST(a_disk_that_hangs_does_not_let_the_journal_grow),
         TEST(nothing_is_kept_that_came_behind_what_is_lost),

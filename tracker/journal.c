@@ -15,9 +15,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HEAD 16                          /* of an entry, before its statements */
-#define ENTRY_MAX ((size_t)256 << 20)    /* a turn of the tracker has at most 128 messages of 4 MiB, few near that */
+#define HEAD 28 /* of an entry, before its statements */
+#define ENTRY_MAX                                                                                                      \
+    ((size_t)256                                                                                                       \
+     << 20) /* a turn of the tracker has at most 36 MiB of messages; small trials take three times their message */
+#define SERIAL_MAX ((uint64_t)1 << 48)
 #define FILE_MAX_BYTES ((size_t)1 << 30) /* of one that is read */
+
+static const unsigned char magic[4] = {0xd7, 0, 0xfa, 0x1e}; /* before each entry: no text has it */
 
 struct journal {
     char where[PATH_MAX];
@@ -26,8 +31,9 @@ struct journal {
     atomic_bool unlisted;     /* the directory was not flushed since the files were made */
     int at;                   /* the file that is filled */
     int64_t n_bytes, serial;
-    struct buf head;  /* of each file, as its first entry has it */
-    struct buf entry; /* being told, with room for its head */
+    _Atomic int64_t n_kept; /* entries before this one are durable */
+    struct buf head;        /* of each file, as its first entry has it */
+    struct buf entry;       /* being told, with room for its head */
 };
 
 static void put_number(unsigned char *p, uint64_t v, int n)
@@ -123,9 +129,11 @@ static enum err write_entry(struct journal *j, struct buf *b, int64_t serial, st
 
     if (b->failed)
         return why_set(why, b->failed, "an entry of the store's journal: %s", err_words(b->failed));
-    put_number(p, b->len - HEAD, 4);
-    put_number(p + 8, (uint64_t)serial, 8);
-    put_number(p + 4, crc32c(p + 8, b->len - 8), 4);
+    memcpy(p, magic, sizeof magic);
+    put_number(p + 4, b->len - HEAD, 4);
+    put_number(p + 12, (uint64_t)serial, 8);
+    put_number(p + 20, (uint64_t)atomic_load(&j->n_kept), 8);
+    put_number(p + 8, crc32c(p + 12, b->len - 12), 4);
     while (n_done < b->len) {
         const ssize_t n =
             pwrite(j->fd[j->at], b->data + n_done, b->len - n_done, (off_t)(j->n_bytes + (int64_t)n_done));
@@ -168,7 +176,7 @@ static enum err flush_directory(struct journal *j)
     return ok ? ERR_OK : ERR_IO;
 }
 
-enum err journal_flush(struct journal *j, struct why *why)
+enum err journal_flush(struct journal *j, int64_t before, struct why *why)
 {
     bool ok = true;
 
@@ -177,6 +185,8 @@ enum err journal_flush(struct journal *j, struct why *why)
             ok = fdatasync(j->fd[i]) == 0;
     if (ok && atomic_exchange(&j->unlisted, false))
         ok = flush_directory(j) == ERR_OK;
+    if (ok)
+        atomic_store(&j->n_kept, before);
     return ok ? ERR_OK
               : why_set(why, ERR_IO, "the store's journal in %s cannot be written: %s", j->where, strerror(errno));
 }
@@ -234,6 +244,7 @@ enum err journal_open(const char *where, const char *id, const char *const *text
         return ERR_NOMEM;
     j->fd[0] = j->fd[1] = -1;
     j->serial = serial;
+    atomic_init(&j->n_kept, serial);
     atomic_init(&j->unlisted, true);
     snprintf(j->where, sizeof j->where, "%s", where);
     buf_init(&j->head, 65536);
@@ -254,13 +265,16 @@ enum err journal_open(const char *where, const char *id, const char *const *text
 void journal_close(struct journal *j, bool done)
 {
     char path[PATH_MAX];
+    bool emptied = done; /* both before one goes: one alone that is not empty lacks the other */
 
     if (!j)
         return;
+    for (int i = 0; emptied && i < 2; i++)
+        emptied = ftruncate(j->fd[i], 0) == 0;
     for (int i = 0; i < 2; i++) {
         if (j->fd[i] >= 0)
             close(j->fd[i]);
-        if (done && path_of(j->where, i, path, NULL) == ERR_OK)
+        if (emptied && path_of(j->where, i, path, NULL) == ERR_OK)
             unlink(path);
     }
     buf_fini(&j->head);
@@ -275,30 +289,60 @@ struct side {
     struct buf all;
     const unsigned char *p;
     size_t n_left;
-    int64_t next; /* serial of its next entry; 0 = it has none */
+    bool is_there;
+    int64_t next;   /* serial of its next entry; 0 = it has none */
+    int64_t n_kept; /* what any of its entries says was durable */
     const char *texts;
     size_t n_texts;
 };
 
+/* Is a whole entry at p? *n: bytes of its statements; 0 when they were not looked at. */
+static bool is_entry(const unsigned char *p, size_t n_left, size_t *n)
+{
+    *n = 0;
+    if (n_left < HEAD || memcmp(p, magic, sizeof magic) != 0 || get_number(p + 4, 4) > n_left - HEAD ||
+        get_number(p + 12, 8) - 1 >= SERIAL_MAX)
+        return false;
+    *n = get_number(p + 4, 4);
+    return get_number(p + 8, 4) == crc32c(p + 12, *n + HEAD - 12);
+}
+
 /* The statements of the next whole entry with the serial that is due. */
 static bool take_entry(struct side *f, const unsigned char **p, size_t *n)
 {
-    if (f->n_left < HEAD)
+    if (!is_entry(f->p, f->n_left, n) || (int64_t)get_number(f->p + 12, 8) != f->next)
         return false;
-    *n = get_number(f->p, 4);
     *p = f->p + HEAD;
-    if (*n > f->n_left - HEAD || get_number(f->p + 4, 4) != crc32c(f->p + 8, *n + 8) ||
-        (int64_t)get_number(f->p + 8, 8) != f->next)
-        return false;
     f->p += HEAD + *n;
     f->n_left -= HEAD + *n;
     return true;
+}
+
+/* Also entries behind damage are asked, wherever they begin; for a while, where what is left of others looks like many.
+ */
+static int64_t most_kept(const struct buf *all)
+{
+    const unsigned char *p = (const unsigned char *)all->data;
+    size_t n, n_wrong = 0;
+    int64_t most = 0;
+
+    for (size_t at = 0; at < all->len && n_wrong / 16 <= all->len; at++) {
+        if (!is_entry(p + at, all->len - at, &n)) {
+            n_wrong += n;
+            continue;
+        }
+        if ((int64_t)get_number(p + at + 20, 8) > most)
+            most = (int64_t)get_number(p + at + 20, 8);
+        at += HEAD + n - 1;
+    }
+    return most;
 }
 
 static enum err load(const char *where, int i, const char *id, struct side *f, struct why *why)
 {
     char path[PATH_MAX];
     const unsigned char *p;
+    bool is_whole;
     size_t n;
     enum err e = path_of(where, i, path, why);
 
@@ -306,13 +350,17 @@ static enum err load(const char *where, int i, const char *id, struct side *f, s
         e = file_read(path, &f->all, why);
     if (e)
         return e == ERR_NOT_FOUND ? ERR_OK : e;
+    f->is_there = true;
     f->p = (const unsigned char *)f->all.data;
     f->n_left = f->all.len;
-    f->next = f->n_left < HEAD ? 0 : (int64_t)get_number(f->p + 8, 8);
-    if (f->next <= 0 || !take_entry(f, &p, &n) || n <= JOURNAL_ID || memcmp(p, id, JOURNAL_ID) != 0 || p[n - 1]) {
+    f->next = f->n_left < HEAD ? 0 : (int64_t)get_number(f->p + 12, 8);
+    is_whole = f->next > 0 && take_entry(f, &p, &n) && n > JOURNAL_ID && !p[n - 1];
+    if (!is_whole || memcmp(p, id, JOURNAL_ID) != 0) {
         f->next = 0;
+        f->n_kept = is_whole ? 0 : most_kept(&f->all);
         return ERR_OK;
     }
+    f->n_kept = most_kept(&f->all);
     f->texts = (const char *)p + JOURNAL_ID;
     f->n_texts = n - JOURNAL_ID;
     return ERR_OK;
@@ -370,7 +418,7 @@ static enum err read_entry(const struct side *f, const unsigned char *p, size_t 
     return e;
 }
 
-/* *stop: nothing behind may be read. */
+/* *stop: nothing behind may be read. Without `each` it only looks how far that goes. */
 static enum err read_side(struct side *f, int64_t *serial, bool *stop, journal_each *each, void *arg)
 {
     const unsigned char *p;
@@ -381,7 +429,7 @@ static enum err read_side(struct side *f, int64_t *serial, bool *stop, journal_e
         *stop = f->next++ >= *serial && !n;
         if (*stop || f->next <= *serial)
             continue;
-        e = read_entry(f, p, n, each, arg);
+        e = each ? read_entry(f, p, n, each, arg) : ERR_OK;
         *serial += !e;
     }
     return e;
@@ -391,6 +439,34 @@ struct journal_tail {
     struct side files[2];
     struct side *first, *second; /* by serial; one without entries has 0 */
 };
+
+static enum err read_all(const struct journal_tail *t, int64_t *serial, journal_each *each, void *arg)
+{
+    struct side first = *t->first, second = *t->second;
+    bool stop = false;
+    enum err e = first.next ? read_side(&first, serial, &stop, each, arg) : ERR_OK;
+
+    if (!e && !stop && second.next && second.next <= *serial)
+        e = read_side(&second, serial, &stop, each, arg);
+    return e;
+}
+
+/* Is it all of what was durable once, for a database that has what was before `serial`? */
+static enum err check_tail(const struct journal_tail *t, const char *where, int64_t serial, struct why *why)
+{
+    const int64_t n_kept = t->first->n_kept > t->second->n_kept ? t->first->n_kept : t->second->n_kept;
+    int64_t end = serial;
+
+    if (t->first->next > serial)
+        return why_set(why, ERR_STALE, "the journal in %s is of a later time than the database beside it", where);
+    if (t->first->next && !(t->first->is_there && t->second->is_there))
+        return why_set(why, ERR_STALE, "of the journal in %s one file is missing", where);
+    read_all(t, &end, NULL, NULL);
+    if (end < n_kept)
+        return why_set(why, ERR_STALE, "the journal in %s is damaged: entry %lld of at least %lld cannot be read",
+                       where, (long long)end, (long long)n_kept - 1);
+    return ERR_OK;
+}
 
 void journal_tail_close(struct journal_tail *t)
 {
@@ -414,8 +490,7 @@ enum err journal_tail_open(const char *where, const char *id, int64_t serial, st
         turned = t->files[1].next && (!t->files[0].next || t->files[1].next < t->files[0].next);
         t->first = &t->files[turned];
         t->second = &t->files[!turned];
-        if (t->first->next > serial)
-            e = why_set(why, ERR_STALE, "the journal in %s is of a later time than the database beside it", where);
+        e = check_tail(t, where, serial, why);
     }
     if (e || !t->first->next) {
         journal_tail_close(t);
@@ -427,10 +502,5 @@ enum err journal_tail_open(const char *where, const char *id, int64_t serial, st
 
 enum err journal_tail_read(struct journal_tail *t, int64_t *serial, journal_each *each, void *arg)
 {
-    bool stop = false;
-    enum err e = read_side(t->first, serial, &stop, each, arg);
-
-    if (!e && !stop && t->second->next && t->second->next <= *serial)
-        e = read_side(t->second, serial, &stop, each, arg);
-    return e;
+    return read_all(t, serial, each, arg);
 }

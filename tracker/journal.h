@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* journal.h - statements of a database that its file does not hold yet, in two files that are filled in turn: an entry
  * for all those of one commit. What was told is durable with a small write; the database takes it in later, many
- * commits at once. An entry is its bytes (u32), CRC-32C of what follows (u32), serial (u64), statements; the first of a
- * file holds the database's identity and the statements' texts, so that any program can read it. */
+ * commits at once. An entry is a magic number (4 bytes), its bytes (u32), CRC-32C of what follows (u32), serial (u64),
+ * the serial before which all were durable when it was written (u64), statements; the first of a file holds the
+ * database's identity and the statements' texts, so that any program can read it. */
 #ifndef TUNE_TRACKER_JOURNAL_H
 #define TUNE_TRACKER_JOURNAL_H
 
@@ -40,8 +41,9 @@ enum err journal_write(struct journal *j, struct why *why);
 /* An entry without statements: here the database took in something that the journal was not told. Reading goes on
  * behind it only in a database that has it. */
 enum err journal_mark(struct journal *j, struct why *why);
-/* Makes all entries so far durable; another thread may call it at any time. ERR_IO. */
-enum err journal_flush(struct journal *j, struct why *why);
+/* Makes all entries so far durable; another thread may call it at any time. Later entries say that those before
+ * `before` are: what a mark among them stands for, the database has durably. ERR_IO. */
+enum err journal_flush(struct journal *j, int64_t before, struct why *why);
 
 /* Of the next entry: the database that has all those before it says so. */
 int64_t journal_serial(const struct journal *j);
@@ -66,7 +68,8 @@ struct journal_value {
 typedef enum err journal_each(void *arg, int which, const char *text, const struct journal_value *values, int n);
 
 /* The entries from `serial` on as they are now, also while they are written. NULL when there are none: no files, or
- * those of another database. ERR_STALE: later ones lie in the place of that entry; ERR_IO, ERR_NOMEM, ERR_LIMIT. */
+ * those of another database. ERR_STALE: later ones lie in the place of that entry, or some that were durable are not
+ * there, or were just being written; ERR_IO, ERR_NOMEM, ERR_LIMIT. */
 struct journal_tail;
 enum err journal_tail_open(const char *where, const char *id, int64_t serial, struct journal_tail **out,
                            struct why *why);

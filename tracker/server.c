@@ -374,10 +374,13 @@ static bool turn(struct server *sv, const struct work *b)
     struct caller *left = NULL;
     struct why why = {""};
     struct slot *s;
+    size_t n_bytes = 0;
     bool ok = hall_begin(&sv->hall);
 
-    for (int n = 0; ok && n < HALL_MAX_BATCH && (s = next_queued(sv)) != NULL; n++)
+    for (int n = 0; ok && n < HALL_MAX_BATCH && n_bytes < QUEUED_BYTES && (s = next_queued(sv)) != NULL; n++) {
+        n_bytes += s->caller.n_bytes;
         ok = hall_enter(&sv->hall, &s->caller);
+    }
     ok = ok && hall_end(&sv->hall, b->gone, b->n_gone, &left, &why);
     if (ok)
         post(sv, left);

@@ -13,10 +13,12 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SETTLE_MS 250                    /* from a transaction's first write to its end */
 #define JOURNAL_BYTES ((int64_t)4 << 20) /* of a file of the journal; then it is the other's turn */
+#define SLOW_BYTES (4 * JOURNAL_BYTES)   /* of one: the keeper is late, and the next flush does its work */
 #define KEEP_PAGES 4000                  /* of SQLite's log: the keeper brings them into the database */
 #define LOG_PAGES 16384                  /* so long it may grow before the rest is waited for */
 #define MAX_LOG_PAGES (16 * LOG_PAGES)   /* before all of it is */
@@ -127,25 +129,43 @@ const char *db_text_at(sqlite3_stmt *q, int i)
 
 /* ---- opening ---- */
 
+/* A database that is not there, or of which only an empty file is, beside the journal that it had. */
+static enum err check_there(const struct store *s, const char *where, struct why *why)
+{
+    static const char *const names[] = {"journal.0", "journal.1"};
+    const bool is_fresh = sqlite_number(s->db, "SELECT count(*) FROM sqlite_master") == 0;
+    char path[PATH_MAX];
+    struct stat st;
+
+    for (int i = 0; is_fresh && i < 2; i++)
+        if (sqlite_path(where, names[i], path, NULL) == ERR_OK && stat(path, &st) == 0 && st.st_size)
+            return why_set(why, ERR_IO,
+                           "%s has a journal and no database: put tracker.sqlite back (and tracker.sqlite-wal), or a "
+                           "backup, or remove journal.0 and journal.1 to begin anew",
+                           where);
+    return ERR_OK;
+}
+
 /* What an earlier tracker had told its journal alone. */
-static enum err catch_up(struct store *s, const char *where, bool *caught, struct why *why)
+static enum err catch_up(struct store *s, const char *where, struct why *why)
 {
     struct journal_tail *tail = NULL;
-    enum err e = sqlite_tail(s->db, where, &tail, why);
+    struct why said = {""};
+    enum err e = sqlite_tail(s->db, where, &tail, &said);
 
     if (e == ERR_STALE)
         return why_set(why, ERR_IO,
-                       "the journal in %s is of a later time than tracker.sqlite: put the later database back, or "
-                       "remove journal.0 and journal.1 to go on without what they have",
-                       where);
-    *caught = tail != NULL;
-    if (!e)
-        e = sqlite_replay(s->db, tail, why);
+                       "%s: put back what belongs together, or a backup, or remove journal.0 and journal.1 to go on "
+                       "without what they have",
+                       said.text);
+    if (e)
+        return why_set(why, e, "%s", said.text);
+    e = sqlite_replay(s->db, tail, why);
     journal_tail_close(tail);
     return e;
 }
 
-static enum err set_up(struct store *s, const char *where, const char *path, bool *caught, struct why *why)
+static enum err set_up(struct store *s, const char *where, const char *path, struct why *why)
 {
     enum err e;
 
@@ -155,7 +175,11 @@ static enum err set_up(struct store *s, const char *where, const char *path, boo
                    "PRAGMA cache_size = -16384;",
                    why);
     if (!e)
-        e = catch_up(s, where, caught, why);
+        e = sqlite_check_version(s->db, path, why);
+    if (!e)
+        e = check_there(s, where, why);
+    if (!e)
+        e = catch_up(s, where, why);
     if (!e)
         e = sqlite_check_schema(s->db, path, why);
     for (int i = 0; !e && i < N_SQL; i++)
@@ -190,20 +214,22 @@ static int count_pages(void *store, sqlite3 *db, const char *name, int n)
     return SQLITE_OK;
 }
 
-/* A journal of its own, once what the one before had is safe. */
-static enum err open_journal(struct store *s, const char *where, const char *path, bool caught, struct why *why)
+/* A journal of its own, once what the one before had is safe, and whose journal it is: SQLite syncs no commit. */
+static enum err open_journal(struct store *s, const char *where, const char *path, struct why *why)
 {
     const char *texts[N_TOLD];
     enum err e = open_log(s, where, why);
 
     for (int i = 0; i < N_TOLD; i++)
         texts[i] = sql_text[told[i]];
-    if (!e && caught)
+    if (!e)
         e = log_to_disk(s, why);
     if (!e)
         e = sqlite_journal_open(s->db, where, texts, N_TOLD, &s->journal, why);
     if (!e)
-        e = sqlite_keeper_open(path, s->log_fd, &s->keeper, why);
+        e = sqlite_keeper_open(path, &s->keeper, why);
+    if (!e)
+        atomic_init(&s->serial, journal_serial(s->journal));
     sqlite3_wal_hook(s->db, count_pages, s); /* in the place of SQLite's own, which would bring pages in at once */
     return e;
 }
@@ -247,7 +273,6 @@ enum err db_open(const char *where, const struct clock *clock, struct store **ou
 {
     struct store *s = calloc(1, sizeof *s);
     char path[PATH_MAX];
-    bool caught = false;
     enum err e;
 
     if (!s)
@@ -265,9 +290,9 @@ enum err db_open(const char *where, const struct clock *clock, struct store **ou
                   SQLITE_OK)
         e = why_set(why, ERR_IO, "store %s: %s", path, s->db ? sqlite3_errmsg(s->db) : "out of memory");
     if (!e)
-        e = set_up(s, where, path, &caught, why);
+        e = set_up(s, where, path, why);
     if (!e)
-        e = open_journal(s, where, path, caught, why);
+        e = open_journal(s, where, path, why);
     if (e) {
         db_close(s);
         return e;
@@ -294,8 +319,10 @@ static enum err settle(struct store *s, struct why *why)
 
     if (end_transaction(s) != ERR_OK)
         return why_set(why, ERR_IO, "store %s: %s", sqlite3_db_filename(s->db, "main"), sqlite3_errmsg(s->db));
-    s->n_settled++;
+    atomic_store(&s->n_settled, s->n_settled + 1);
     n_kept = sqlite_keeper_has(s->keeper, &n_left);
+    if (n_kept < atomic_load(&s->n_flushed))
+        n_kept = atomic_load(&s->n_flushed);
     shorten_log(s, n_kept, n_left);
     if (s->n_pages >= KEEP_PAGES || journal_bytes(s->journal) >= JOURNAL_BYTES)
         e = sqlite_keeper_want(s->keeper, s->n_settled, s->n_pages >= KEEP_PAGES, why);
@@ -304,6 +331,7 @@ static enum err settle(struct store *s, struct why *why)
         s->n_at_turn = s->n_settled;
     }
     s->n_settled_bytes = journal_bytes(s->journal);
+    s->is_late = s->n_settled_bytes >= SLOW_BYTES;
     return e;
 }
 
@@ -329,8 +357,9 @@ enum err db_commit(struct store *s, struct why *why)
         e = journal_write(s->journal, why);
     if (!e && (untold || is_due(s)))
         e = settle(s, why);
-    if (untold)
+    if (untold || s->is_late)
         atomic_store(&s->unflushed, true);
+    atomic_store(&s->serial, journal_serial(s->journal));
     s->untold = false;
     s->failed = e != ERR_OK;
     return e;
@@ -338,7 +367,13 @@ enum err db_commit(struct store *s, struct why *why)
 
 enum err db_flush(struct store *s, struct why *why)
 {
-    enum err e = atomic_exchange(&s->unflushed, false) ? log_to_disk(s, why) : ERR_OK;
+    const int64_t serial = atomic_load(&s->serial), n_settled = atomic_load(&s->n_settled);
+    enum err e = ERR_OK;
 
-    return e ? e : journal_flush(s->journal, why);
+    if (atomic_exchange(&s->unflushed, false)) {
+        e = log_to_disk(s, why);
+        if (!e)
+            atomic_store(&s->n_flushed, n_settled);
+    }
+    return e ? e : journal_flush(s->journal, serial, why);
 }

@@ -39,9 +39,13 @@ struct store {
     struct sqlite_check *check; /* of its pages, under way; or NULL */
     struct journal *journal;
     struct sqlite_keeper *keeper;
-    int64_t n_settled, n_at_turn; /* transactions that ended; at the journal's last turn */
-    int64_t n_settled_bytes;      /* of the journal's file when the last one ended */
-    int n_pages;                  /* of SQLite's log */
+    _Atomic int64_t serial;    /* of the journal's next entry, at the last commit */
+    _Atomic int64_t n_settled; /* transactions that ended */
+    _Atomic int64_t n_flushed; /* of these, by flush */
+    int64_t n_at_turn;         /* of these, at the journal's last turn */
+    bool is_late;              /* the keeper is: the journal grows */
+    int64_t n_settled_bytes;   /* of the journal's file when the last one ended */
+    int n_pages;               /* of SQLite's log */
 };
 
 /* As those of store_ops. */

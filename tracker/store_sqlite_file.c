@@ -117,8 +117,18 @@ static enum err bring_up(sqlite3 *db, int64_t version, struct why *why)
     for (int64_t v = version; !e && v < SCHEMA_VERSION; v++)
         e = sqlite_run(db, schema_steps[v - 1], why);
     if (!e)
-        e = sqlite_run(db, "COMMIT", why);
+        e = sqlite_run(db, "COMMIT; PRAGMA wal_checkpoint(TRUNCATE)",
+                       why); /* whose journal it is, not in the log alone */
     return e || version > 2 ? e : sqlite_run(db, "PRAGMA auto_vacuum = INCREMENTAL; VACUUM", why);
+}
+
+enum err sqlite_check_version(sqlite3 *db, const char *path, struct why *why)
+{
+    const int64_t version = sqlite_number(db, "SELECT value FROM meta WHERE name = 'schema'");
+
+    return version <= SCHEMA_VERSION ? ERR_OK
+                                     : why_set(why, ERR_UNSUPPORTED, "%s has schema %lld, this program knows up to %d",
+                                               path, (long long)version, SCHEMA_VERSION);
 }
 
 enum err sqlite_check_schema(sqlite3 *db, const char *path, struct why *why)
@@ -130,14 +140,11 @@ enum err sqlite_check_schema(sqlite3 *db, const char *path, struct why *why)
         e = sqlite_run(db, "BEGIN IMMEDIATE", why);
         if (!e)
             e = sqlite_run(db, schema, why);
-        return e ? e : sqlite_run(db, "COMMIT", why);
+        return e ? e : sqlite_run(db, "COMMIT; PRAGMA wal_checkpoint(TRUNCATE)", why);
     }
     version = sqlite_number(db, "SELECT value FROM meta WHERE name = 'schema'");
     if (version < 1)
         return why_set(why, ERR_IO, "%s is no store of a tracker", path);
-    if (version > SCHEMA_VERSION)
-        return why_set(why, ERR_UNSUPPORTED, "%s has schema %lld, this program knows up to %d", path,
-                       (long long)version, SCHEMA_VERSION);
     return bring_up(db, version, why);
 }
 

@@ -16,8 +16,10 @@ enum err sqlite_run(sqlite3 *db, const char *text, struct why *why);
 /* The one number that a query gives; -1 when it gives none. */
 int64_t sqlite_number(sqlite3 *db, const char *text);
 
-/* Makes the tables in a fresh file, and what a store of an earlier version lacks. ERR_UNSUPPORTED: a newer one, ERR_IO.
- */
+/* ERR_UNSUPPORTED: of a newer program, to be left alone. */
+enum err sqlite_check_version(sqlite3 *db, const char *path, struct why *why);
+
+/* Makes the tables in a fresh file, and what a store of an earlier version lacks. ERR_IO. */
 enum err sqlite_check_schema(sqlite3 *db, const char *path, struct why *why);
 
 /* DIR/NAME. ERR_LIMIT. */

@@ -4,16 +4,19 @@
 #include "tracker/store_sqlite_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 struct sqlite_keeper {
     sqlite3 *db;
-    int log_fd;
+    int log_fd; /* its own: the system tells each open file once that a write failed, and flush must hear it, too */
     pthread_t thread;
     pthread_mutex_t lock; /* all below */
     pthread_cond_t work;
@@ -63,19 +66,31 @@ static void *keep(void *arg)
     return NULL;
 }
 
-enum err sqlite_keeper_open(const char *path, int log_fd, struct sqlite_keeper **out, struct why *why)
+static enum err open_log(struct sqlite_keeper *k, const char *path, struct why *why)
+{
+    char log[PATH_MAX];
+
+    if (snprintf(log, sizeof log, "%s-wal", path) >= (int)sizeof log)
+        return why_set(why, ERR_LIMIT, "the store's path is too long");
+    k->log_fd = open(log, O_RDWR | O_CLOEXEC);
+    return k->log_fd >= 0 ? ERR_OK : why_set(why, ERR_IO, "%s: %s", log, strerror(errno));
+}
+
+enum err sqlite_keeper_open(const char *path, struct sqlite_keeper **out, struct why *why)
 {
     struct sqlite_keeper *k = calloc(1, sizeof *k);
-    enum err e = ERR_OK;
+    enum err e;
 
     if (!k)
         return ERR_NOMEM;
     pthread_mutex_init(&k->lock, NULL);
     pthread_cond_init(&k->work, NULL);
-    k->log_fd = log_fd;
-    if (sqlite3_open_v2(path, &k->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
+    k->log_fd = -1;
+    e = open_log(k, path, why);
+    if (!e && sqlite3_open_v2(path, &k->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
         e = why_set(why, ERR_IO, "store %s: %s", path, k->db ? sqlite3_errmsg(k->db) : "out of memory");
-    sqlite3_busy_timeout(k->db, 2000);
+    if (!e)
+        sqlite3_busy_timeout(k->db, 2000);
     if (!e) /* a connection that never read knows of no log, and brings nothing anywhere */
         e = sqlite_run(k->db, "SELECT count(*) FROM sqlite_master", why);
     if (e) {
@@ -97,6 +112,8 @@ void sqlite_keeper_close(struct sqlite_keeper *k)
     if (k->started)
         pthread_join(k->thread, NULL);
     sqlite3_close(k->db);
+    if (k->log_fd >= 0)
+        close(k->log_fd);
     pthread_cond_destroy(&k->work);
     pthread_mutex_destroy(&k->lock);
     free(k);

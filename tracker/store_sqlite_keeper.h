@@ -11,8 +11,8 @@
 
 struct sqlite_keeper;
 
-/* Of the database at `path` (open, WAL); log_fd, of its log, is borrowed. The thread starts with the first need. */
-enum err sqlite_keeper_open(const char *path, int log_fd, struct sqlite_keeper **out, struct why *why);
+/* Of the database at `path` (open, WAL). The thread starts with the first need. ERR_IO, ERR_NOMEM. */
+enum err sqlite_keeper_open(const char *path, struct sqlite_keeper **out, struct why *why);
 /* NULL is accepted. */
 void sqlite_keeper_close(struct sqlite_keeper *k);
 

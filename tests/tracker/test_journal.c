@@ -109,7 +109,7 @@ static void what_was_told_is_read_in_order(void **state)
     assert_int_equal(serial, 7);
     serial = 6;
     assert_string_equal(rest(&serial), "first ? 1=7; ");
-    assert_int_equal(journal_flush(j, NULL), ERR_OK);
+    assert_int_equal(journal_flush(j, journal_serial(j), NULL), ERR_OK);
     journal_close(j, false);
 }
 
@@ -157,6 +157,90 @@ static void a_torn_entry_ends_it(void **state)
         b.data[i] ^= 4;
     }
     buf_fini(&b);
+}
+
+static void is_refused(int64_t serial, const char *words)
+{
+    struct journal_tail *t = NULL;
+    struct why why = {""};
+
+    assert_int_equal(journal_tail_open(dir, ID, serial, &t, &why), ERR_STALE);
+    assert_null(t);
+    assert_non_null(strstr(why.text, words));
+}
+
+/* Entry 1 was durable when entry 2 was written, which says so wherever it is found; for a database that has entry 1 it
+ * does not matter. */
+static void what_was_durable_and_cannot_be_read_is_told(void **state)
+{
+    struct journal *j = opened(1);
+    int64_t serial, n_first;
+    struct buf b;
+
+    (void)state;
+    tell(j, 0, 1);
+    n_first = journal_bytes(j);
+    assert_int_equal(journal_flush(j, 2, NULL), ERR_OK);
+    tell(j, 1, 2);
+    journal_close(j, false);
+    read_file(0, &b);
+    for (int64_t i = 0; i < n_first; i++) {
+        b.data[i] ^= 4;
+        write_file(0, &b, b.len);
+        is_refused(1, "damaged");
+        serial = 2;
+        rest(&serial);
+        b.data[i] ^= 4;
+    }
+    write_file(0, &b, b.len);
+    serial = 1;
+    assert_string_equal(rest(&serial), "first ? 1=1; second ? 1=2; ");
+    buf_fini(&b);
+}
+
+static void the_lost_end_of_the_file_before_is_told(void **state)
+{
+    struct journal *j = opened(1);
+    int64_t serial = 1, n_first;
+    struct buf b;
+
+    (void)state;
+    tell(j, 0, 1);
+    n_first = journal_bytes(j);
+    tell(j, 0, 2);
+    journal_turn(j);
+    tell(j, 0, 3);
+    read_file(0, &b);
+    write_file(0, &b, (size_t)n_first);
+    assert_string_equal(rest(&serial), "first ? 1=1; "); /* 2 and 3 never were durable: a power cut may take either */
+    write_file(0, &b, b.len);
+    assert_int_equal(journal_flush(j, 4, NULL), ERR_OK);
+    tell(j, 0, 4);
+    write_file(0, &b, (size_t)n_first);
+    is_refused(1, "damaged");
+    journal_close(j, false);
+    buf_fini(&b);
+}
+
+static void one_file_of_two_is_told(void **state)
+{
+    char path[300];
+    struct journal *j = opened(1);
+    int64_t serial = 1;
+
+    (void)state;
+    tell(j, 0, 1);
+    snprintf(path, sizeof path, "%s/journal.1", dir);
+    assert_int_equal(unlink(path), 0);
+    is_refused(1, "missing");
+    journal_close(j, false);
+    j = opened(1);
+    tell(j, 0, 1);
+    assert_int_equal(truncate(path, 0), 0);
+    snprintf(path, sizeof path, "%s/journal.0", dir);
+    assert_int_equal(unlink(path), 0);
+    assert_string_equal(rest(&serial), ""); /* as a journal that was done with may be left */
+    journal_close(j, false);
 }
 
 static void two_files_take_turns(void **state)
@@ -252,6 +336,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(what_was_told_is_read_in_order),
         TEST(a_torn_entry_ends_it),
+        TEST(what_was_durable_and_cannot_be_read_is_told),
+        TEST(the_lost_end_of_the_file_before_is_told),
+        TEST(one_file_of_two_is_told),
         TEST(two_files_take_turns),
         TEST(what_is_left_of_the_turn_before_is_not_read),
         TEST(a_mark_ends_it_for_a_database_without_it),

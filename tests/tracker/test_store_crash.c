@@ -7,8 +7,11 @@
 #include "core/hash.h"
 #include "tracker/store.h"
 
+#include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +24,28 @@ static const struct store_ops *ops;
 static struct store *s;
 static char dir[256], other[256];
 static int64_t now_ns;
+
+/* ---- the disk ---- */
+
+static pthread_t main_thread;
+static int64_t n_syncs_of_log; /* by this thread */
+static bool sync_fails;
+static atomic_bool others_hang; /* syncs by other threads */
+
+int __wrap_fdatasync(int fd);
+int __wrap_fdatasync(int fd)
+{
+    char link[64], path[600] = "";
+
+    while (!pthread_equal(pthread_self(), main_thread) && atomic_load(&others_hang))
+        clock_sleep_ms(1);
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    if (readlink(link, path, sizeof path - 1) < 0)
+        return -1;
+    n_syncs_of_log += pthread_equal(pthread_self(), main_thread) && strstr(path, "-wal") != NULL;
+    errno = EIO;
+    return sync_fails ? -1 : 0;
+}
 
 static int64_t read_now(void *arg)
 {
@@ -49,6 +74,8 @@ static int set_up(void **state)
     (void)state;
     ops = store_table[0];
     now_ns = 0;
+    main_thread = pthread_self();
+    n_syncs_of_log = 0;
     return dir_temporary("tune-store", dir, sizeof dir, NULL) != ERR_OK ||
            dir_temporary("tune-other", other, sizeof other, NULL) != ERR_OK;
 }
@@ -233,12 +260,12 @@ static void blobs_and_jobs_of_a_long_life_are_whole(void **state)
     ops->close(s);
 }
 
-static int64_t bytes_of_database(void)
+static int64_t bytes_of(const char *name)
 {
     char path[600];
     struct stat st = {.st_size = 0};
 
-    snprintf(path, sizeof path, "%s/tracker.sqlite", dir);
+    snprintf(path, sizeof path, "%s/%s", dir, name);
     return stat(path, &st) == 0 ? (int64_t)st.st_size : 0;
 }
 
@@ -250,13 +277,13 @@ static void the_database_takes_its_log_in_while_it_is_open(void **state)
     (void)state;
     open_at(dir);
     long_life(); /* 24 MB */
-    while (bytes_of_database() < 4000000 && n_tries++ < 6000) {
+    while (bytes_of("tracker.sqlite") < 4000000 && n_tries++ < 6000) {
         put_job(400 + n_tries, "y");
         commit();
         now_ns += INT64_C(1000000000);
         clock_sleep_ms(10);
     }
-    assert_true(bytes_of_database() >= 4000000);
+    assert_true(bytes_of("tracker.sqlite") >= 4000000);
     ops->close(s);
 }
 
@@ -308,6 +335,85 @@ static void nothing_is_kept_that_came_behind_what_is_lost(void **state)
         copy_file(dir, other, i ? "journal.1" : "journal.0");
     holds(other, "1a ");
     holds(dir, "1a 2b p:1 ");
+}
+
+/* SQLite does not sync the log with a commit: the power leaves of it what the store had synced itself. */
+static void first_commit(void)
+{
+    const int64_t n_before = n_syncs_of_log;
+
+    put_job(1, "a");
+    commit();
+    _exit(n_before == 1 && n_syncs_of_log == 1 ? 0 : 1); /* at the start, and the commit went to the journal */
+}
+
+static void a_fresh_store_is_on_the_disk_before_its_journal(void **state)
+{
+    (void)state;
+    crash_after(first_commit);
+    copy_file(dir, other, "tracker.sqlite");
+    copy_file(dir, other, "tracker.sqlite-wal");
+    for (int i = 0; i < 2; i++)
+        copy_file(dir, other, i ? "journal.1" : "journal.0");
+    holds(other, "1a ");
+}
+
+/* Whose journal it is, the database says from the beginning, whatever becomes of the log. */
+static void a_fresh_store_does_without_its_log(void **state)
+{
+    (void)state;
+    crash_after(first_commit);
+    copy_file(dir, other, "tracker.sqlite");
+    for (int i = 0; i < 2; i++)
+        copy_file(dir, other, i ? "journal.1" : "journal.0");
+    holds(other, "1a ");
+}
+
+static void a_journal_without_its_database_is_refused_in_words(void **state)
+{
+    struct why why = {""};
+
+    (void)state;
+    crash_after(first_commit);
+    for (int i = 0; i < 2; i++)
+        copy_file(dir, other, i ? "journal.1" : "journal.0");
+    assert_int_equal(ops->open(other, &a_clock, &s, &why), ERR_IO);
+    assert_non_null(strstr(why.text, "journal"));
+    copy_file(dir, other, "tracker.sqlite");
+    holds(other, "1a ");
+}
+
+static void a_flush_that_fails_says_so(void **state)
+{
+    struct why why = {""};
+
+    (void)state;
+    open_at(dir);
+    put_job(1, "a");
+    assert_int_equal(ops->commit(s, NULL), ERR_OK);
+    sync_fails = true;
+    assert_int_equal(ops->flush(s, &why), ERR_IO);
+    sync_fails = false;
+    assert_non_null(strstr(why.text, "journal"));
+    ops->close(s);
+}
+
+/* 64 MB pass through while the thread that syncs behind the store's back hangs: flush does it then. */
+static void a_disk_that_hangs_does_not_let_the_journal_grow(void **state)
+{
+    static char title[1 << 20];
+
+    (void)state;
+    memset(title, 'x', sizeof title - 1);
+    open_at(dir);
+    atomic_store(&others_hang, true);
+    for (int64_t i = 1; i <= 64; i++) {
+        put_job(i, title);
+        commit();
+    }
+    assert_true(bytes_of("journal.0") < 24000000 && bytes_of("journal.1") < 24000000);
+    atomic_store(&others_hang, false);
+    ops->close(s);
 }
 
 /* ---- files that do not belong together ---- */
@@ -385,6 +491,11 @@ int main(void)
         TEST(blobs_and_jobs_of_a_long_life_are_whole),
         TEST(the_database_takes_its_log_in_while_it_is_open),
         TEST(a_power_cut_may_take_what_the_database_had_not_flushed),
+        TEST(a_fresh_store_is_on_the_disk_before_its_journal),
+        TEST(a_fresh_store_does_without_its_log),
+        TEST(a_journal_without_its_database_is_refused_in_words),
+        TEST(a_flush_that_fails_says_so),
+        TEST(a_disk_that_hangs_does_not_let_the_journal_grow),
         TEST(nothing_is_kept_that_came_behind_what_is_lost),
         TEST(a_backup_put_beside_the_journal_of_later_is_the_backup),
         TEST(an_older_copy_beside_a_later_journal_is_refused_in_words),

@@ -66,6 +66,7 @@ void journal_statement(struct journal *j, int which)
 {
     const char head[2] = {'s', (char)which};
 
+    assert(which >= 0 && which < 255);
     buf_append(&j->entry, head, 2);
 }
 
@@ -73,6 +74,8 @@ static void tell(struct journal *j, char type, int i, uint64_t number)
 {
     unsigned char head[10] = {(unsigned char)type, (unsigned char)i};
 
+    assert(i >= 1 && i <= JOURNAL_MAX_VALUES);
+    assert(journal_told(j)); /* parameters are of a statement */
     put_number(head + 2, number, 8);
     buf_append(&j->entry, head, sizeof head);
 }

@@ -323,6 +323,7 @@ static enum err settle(struct store *s, struct why *why)
     n_kept = sqlite_keeper_has(s->keeper, &n_left);
     if (n_kept < atomic_load(&s->n_flushed))
         n_kept = atomic_load(&s->n_flushed);
+    assert(n_kept <= s->n_settled && s->n_at_turn <= s->n_settled);
     shorten_log(s, n_kept, n_left);
     if (s->n_pages >= KEEP_PAGES || journal_bytes(s->journal) >= JOURNAL_BYTES)
         e = sqlite_keeper_want(s->keeper, s->n_settled, s->n_pages >= KEEP_PAGES, why);

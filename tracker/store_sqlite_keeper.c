@@ -3,6 +3,7 @@
 
 #include "tracker/store_sqlite_file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -55,6 +56,7 @@ static void *keep(void *arg)
         if (!failed && takes_in) /* what cannot go into the database yet stays in the log */
             sqlite3_wal_checkpoint_v2(k->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &n_log, &n_taken);
         pthread_mutex_lock(&k->lock);
+        assert(n > k->has);
         k->failed = failed;
         k->has = failed ? k->has : n;
         if (takes_in)
@@ -128,6 +130,7 @@ enum err sqlite_keeper_want(struct sqlite_keeper *k, int64_t n, bool takes_in, s
     if (!k->started)
         return ERR_NOMEM;
     pthread_mutex_lock(&k->lock);
+    assert(n > 0 && n >= k->wanted);
     k->wanted = n;
     k->takes_in |= takes_in;
     failed = k->failed;
@@ -141,6 +144,7 @@ int64_t sqlite_keeper_has(struct sqlite_keeper *k, int *n_left)
     int64_t n;
 
     pthread_mutex_lock(&k->lock);
+    assert(k->has <= k->wanted);
     n = k->has;
     *n_left = k->n_left;
     pthread_mutex_unlock(&k->lock);

@@ -18,7 +18,7 @@
 
 #define EXPECT_MAX_SAMPLES 4096
 #define EXPECT_MAX_OUTPUTS 4
-#define EXPECT_RELU_UNIT 16384.0 /* by which all of a recurrent ReLU layer is larger in the wide pass */
+#define EXPECT_RELU_UNIT 8388608.0 /* by which all of a recurrent ReLU layer is larger in the wide pass */
 
 /* Seeds of the fills of the exact pass; the random pass (also used for timing) has SEED_RANDOM more. */
 enum {

@@ -385,9 +385,10 @@ static void widen_reduce(const struct workload *w, struct tensor *t)
                                    .hi = half ? 0x1p-9 : 0x1p-62,
                                    .step = half ? 0x1p12 : 0x1p64,
                                    .block = row};
-    else if (kind == REDUCE_PROD) /* of either sign, at 1 and near it in turn */
-        *f = half || n > MOST_FACTORS ? (struct program_fill){.kind = FILL_TURNS, .lo = 1, .hi = -1}
-                                      : (struct program_fill){.kind = FILL_NORMAL, .seed = f->seed, .hi = FACTOR};
+    else if (kind == REDUCE_PROD) /* of either sign: 1 and -1, or near them */
+        *f = half || n > MOST_FACTORS
+                 ? (struct program_fill){.kind = FILL_TURNS, .seed = f->seed, .lo = 1, .hi = -1, .step = 1}
+                 : (struct program_fill){.kind = FILL_NORMAL, .seed = f->seed, .hi = FACTOR};
     else if (reduce_takes_any(w))
         widen_floats(t);
 }
@@ -574,9 +575,32 @@ static void change_exact(const struct workload *w, enum expect_mode mode, struct
         f->block = terms_of(t);
 }
 
+/* Elements of a row, of all channels that lie together. */
+static int64_t row_of(const struct tensor *t)
+{
+    return t->n_dims > 4 ? t->shape[3] * t->shape[4] : t->shape[t->n_dims - 1];
+}
+
+/* Zeros as they lie behind a ReLU, in what the exact pass computes of without powers, and where sums are plain in the
+ * random one: transforms mix what is 0 with what is not. */
+static void put_zeros(const struct workload *w, struct tensor *t)
+{
+    const bool product = has_products(w) && (is(t, "x") || (is_op(w, "batch_gemm") && is(t, "w")));
+    const bool number = !is(t, "scale") && !is(t, "zero");
+
+    if (t->exact.kind == FILL_INT && t->exact.block == 0 &&
+        (product || (number && (is_op(w, "add") || is_op(w, "pool2d") || is_op(w, "eltwise") || is_op(w, "reduce") ||
+                                is_op(w, "resize2d")))))
+        t->exact.zeros = row_of(t);
+    if (product && is_float(t) && (is_op(w, "dense") || is_op(w, "batch_gemm")))
+        t->random.zeros = row_of(t);
+}
+
 void expect_widen(const struct workload *w, enum exact_data data, enum expect_mode mode, struct tensor *t)
 {
     change_exact(w, mode, t);
     if (!expect_is_exact(w, mode))
         widen_random(w, data, mode, t);
+    if (mode != EXPECT_ENDS)
+        put_zeros(w, t);
 }

@@ -220,8 +220,11 @@ static void make_rows(const struct program_fill *f, int64_t first, size_t n, dou
 
 static void make_turns(const struct program_fill *f, int64_t first, size_t n, double *out)
 {
-    for (size_t i = 0; i < n; i++)
-        out[i] = (first + (int64_t)i) % 2 ? f->hi : f->lo;
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t turn = (uint64_t)first + i;
+
+        out[i] = (f->step == 1 ? rng_at(f->seed, turn) : turn) & 1 ? f->hi : f->lo;
+    }
 }
 
 static void make_constants(const struct program_fill *f, int64_t first, size_t n, double *out)
@@ -236,6 +239,103 @@ static void (*const makers[N_FILLS])(const struct program_fill *, int64_t first,
     [FILL_ZERO] = make_constants, [FILL_VALUE] = make_constants, [FILL_INT] = make_ints,
     [FILL_NORMAL] = make_normals, [FILL_WIDE] = make_wide,       [FILL_EDGES] = make_edges,
     [FILL_FLOATS] = make_floats,  [FILL_ROWS] = make_rows,       [FILL_TURNS] = make_turns};
+
+/* Which elements of a row are 0, by the row's place among eight. */
+enum row_turn { ROW_BEGINS, ROW_MARKED, ROW_FULL, ROW_HOLES, ROW_FULL_TOO, ROW_BOTH_ENDS, ROW_ZERO, ROW_ENDS };
+
+/* How many a row begins with, three or more, and ends with; one at its other end is left. */
+struct row_zeros {
+    int64_t row, first, last;
+};
+
+static struct row_zeros row_zeros_of(const struct program_fill *f, int64_t row)
+{
+    const uint64_t r = rng_at(f->seed ^ OF_BLOCK, (uint64_t)row);
+    const int64_t half = f->zeros / 2, quarter = f->zeros / 4;
+
+    return (struct row_zeros){.row = row,
+                              .first = half > 3 ? 3 + (int64_t)((r & 0xffffffff) % (uint64_t)(half - 2)) : 3,
+                              .last = 1 + (int64_t)((r >> 32) % (uint64_t)(quarter + 1))};
+}
+
+static bool is_zero_of_row(const struct row_zeros *z, int64_t at, int64_t n, uint64_t word)
+{
+    const bool first = at < z->first && at < n - 1, last = at >= n - z->last && at > 0;
+
+    switch ((enum row_turn)(z->row % 8)) {
+    case ROW_BEGINS:
+        return first;
+    case ROW_MARKED:
+        return n > 4 && (at <= 1 || at == n / 2 || at == n - 1);
+    case ROW_HOLES:
+        return word & 1;
+    case ROW_BOTH_ENDS:
+        return first || last;
+    case ROW_ZERO:
+        return true;
+    case ROW_ENDS:
+        return last;
+    default:
+        return false;
+    }
+}
+
+/* Neighbours that are the same: aligned vectors of zeros, others, and what is longer than four vectors. */
+static const struct run {
+    int length;
+    uint64_t odds;
+    bool zero;
+} runs[] = {{64, 8, false}, {16, 10, true}, {40, 16, true}};
+#define N_RUNS (sizeof runs / sizeof runs[0])
+
+static void put_runs(const struct program_fill *f, int64_t first, size_t n, double *out)
+{
+    const double zero = fmin(fmax(0, f->lo), f->hi) * (f->step == 0 ? 1 : f->step);
+
+    for (size_t k = 0; k < N_RUNS; k++)
+        for (size_t i = 0, end; i < n; i = end) {
+            const int64_t run = (first + (int64_t)i) / runs[k].length;
+            const size_t left = (size_t)((run + 1) * runs[k].length - first);
+            double v = zero;
+
+            end = left < n ? left : n;
+            if (rng_at(f->seed ^ OF_BLOCK, (k + 1) << 48 | (uint64_t)run) % runs[k].odds)
+                continue;
+            if (!runs[k].zero)
+                make_ints(f, run * runs[k].length, 1, &v);
+            while (i < end)
+                out[i++] = v;
+        }
+}
+
+/* What lies behind a ReLU: rows that begin or end with zeros, have some or nothing else. */
+static void put_zeros(const struct program_fill *f, int64_t first, size_t n, double *out)
+{
+    const bool whole = f->kind == FILL_INT;
+    const double zero = whole ? fmin(fmax(0, f->lo), f->hi) * (f->step == 0 ? 1 : f->step) : 0;
+    struct row_zeros z = row_zeros_of(f, first / f->zeros);
+    uint64_t words[CHUNK];
+
+    assert(n <= CHUNK);
+    if (whole)
+        put_runs(f, first, n, out);
+    rng_at_each(f->seed ^ OF_ELEMENT, (uint64_t)first, words, n);
+    for (size_t i = 0; i < n; i++) {
+        const int64_t row = (first + (int64_t)i) / f->zeros;
+
+        if (row != z.row)
+            z = row_zeros_of(f, row);
+        if (is_zero_of_row(&z, (first + (int64_t)i) % f->zeros, f->zeros, words[i]))
+            out[i] = zero;
+    }
+}
+
+static void make(const struct program_fill *f, int64_t first, size_t n, double *out)
+{
+    makers[f->kind](f, first, n, out);
+    if (f->zeros)
+        put_zeros(f, first, n, out);
+}
 
 static enum err fill_blob(const struct program_fill *f, enum dtype t, void *data, int64_t n, const struct blobs *blobs)
 {
@@ -284,7 +384,7 @@ static enum err fill_folded(const struct program_fill *f, enum dtype t, void *da
 
     for (int64_t row = 0; kept && row < n; row += n_row) {
         for (int64_t at = 0; at < n_kept; at += CHUNK)
-            makers[f->kind](f, row + at, n_kept - at < CHUNK ? (size_t)(n_kept - at) : CHUNK, kept + at);
+            make(f, row + at, n_kept - at < CHUNK ? (size_t)(n_kept - at) : CHUNK, kept + at);
         for (int64_t c = 0; c < fold->cols; c++)
             store(t, data, (size_t)(row + c * fold->inner), kept + program_fold_column(fold, c) * fold->inner,
                   (size_t)fold->inner);
@@ -311,7 +411,7 @@ enum err fill_elems(const struct program_fill *f, enum dtype t, void *data, int6
     for (int64_t first = 0; first < n; first += CHUNK) {
         const size_t n_chunk = n - first < CHUNK ? (size_t)(n - first) : CHUNK;
 
-        makers[f->kind](f, first, n_chunk, values);
+        make(f, first, n_chunk, values);
         store(t, data, (size_t)first, values, n_chunk);
     }
     return ERR_OK;
@@ -324,7 +424,7 @@ double fill_elem(const struct program_fill *f, enum dtype t, int64_t i)
 
     if ((unsigned)f->kind >= N_FILLS || !makers[f->kind])
         return NAN;
-    makers[f->kind](f, program_fold_elem(&f->fold, i), 1, &value);
+    make(f, program_fold_elem(&f->fold, i), 1, &value);
     dtype_store(t, one, 0, value);
     return dtype_load(t, one, 0);
 }

@@ -84,6 +84,7 @@ static void put_fill(cJSON *o, const struct program_fill *f, bool *ok)
     add_real(o, "step", f->step, ok);
     add_text(o, "sha256", f->blob.hex, ok);
     add_i64(o, "block", f->block, ok);
+    add_i64(o, "zeros", f->zeros, ok);
     add_fold(o, &f->fold, ok);
 }
 

@@ -4,6 +4,7 @@
 #include "kernels/attention/attention.h"
 
 #include "core/err.h"
+#include "core/rng.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -198,6 +199,11 @@ static void change_fills(const struct workload *w, struct expected *e)
     }
     if (lengths)
         lengths->random = lengths->exact;
+    if (lengths && lengths->n_elems > 1) /* none, and any */
+        lengths->exact =
+            (struct program_fill){.kind = FILL_TURNS,
+                                  .lo = 0,
+                                  .hi = 1 + (double)(rng_at(e->seed, SEED_OFFSET) % (uint64_t)attention_shape_of(w).k)};
 }
 
 /* Queries repeat a few in the random pass, where all see the same keys. */

@@ -4,6 +4,8 @@
 #include "core/err.h"
 #include "kernels/glue/glue.h"
 
+#include <math.h>
+
 #define MOST_F16 2048 /* whole numbers up to it are halves */
 
 static const char *const weights[] = {"none", "x", NULL};
@@ -82,10 +84,20 @@ static double element(const void *arg, bool is_exact, int64_t index, double *sca
     const struct gather_ref *ref = arg;
     float *const *of = ref->data.of[is_exact];
     const int64_t row = index / ref->inner, number = (int64_t)of[1][row % ref->m];
+    const int64_t from_begin = number < 0 ? number + ref->n : number;
+    const int64_t place = from_begin < 0 ? 0 : from_begin < ref->n ? from_begin : ref->n - 1;
 
     *scale = 1;
-    return (double)
-        of[0][(row / ref->m * ref->n + (number < 0 ? number + ref->n : number)) * ref->inner + index % ref->inner];
+    return (double)of[0][(row / ref->m * ref->n + place) * ref->inner + index % ref->inner];
+}
+
+/* Numbers that no row has, of a run's own data. */
+static void pass_ends(struct tensor *at)
+{
+    const double beyond = 3 + floor(at->exact.hi / 4);
+
+    at->exact.lo = at->random.lo -= beyond;
+    at->exact.hi = at->random.hi += beyond;
 }
 
 static enum err reference(const struct workload *w, enum exact_data data, struct expected *e)
@@ -93,7 +105,11 @@ static enum err reference(const struct workload *w, enum exact_data data, struct
     struct gather_ref ref = {get(w, "n"), get(w, "m"), get(w, "inner"), {{{NULL}}}};
     const int64_t axis = ref.m <= 4096 ? ref.m : 1; /* of the projection */
     const struct images y = {get(w, "outer") * ref.m / axis, axis, 1, ref.inner, 1};
-    enum err failed = glue_data_make(e, (const char *const[GLUE_MAX_TENSORS]){"x", "at"}, &ref.data);
+    enum err failed;
+
+    if (e->mode != EXPECT_PROGRAM)
+        pass_ends(expected_tensor(e, "at"));
+    failed = glue_data_make(e, (const char *const[GLUE_MAX_TENSORS]){"x", "at"}, &ref.data);
 
     (void)data;
     if (!failed)

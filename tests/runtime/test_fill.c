@@ -240,6 +240,63 @@ static void zero_fill_is_zero_whatever_its_bounds(void **state)
     assert_true(fill_elem(&f, DTYPE_F32, 2) == 0);
 }
 
+/* Of rows of 20: begins, marked, full, holes, full, both ends, all, ends; 0 is none of the plain numbers. */
+static void zeros_lie_in_rows(void **state)
+{
+    const struct program_fill plain = {.kind = FILL_NORMAL, .seed = 5, .lo = 8, .hi = 1};
+    struct program_fill f = plain;
+    float data[3200], was[3200];
+    int holes = 0, changed = 0;
+
+    (void)state;
+    f.zeros = 20;
+    assert_int_equal(fill_elems(&plain, DTYPE_F32, was, 3200, NULL), ERR_OK);
+    assert_int_equal(fill_elems(&f, DTYPE_F32, data, 3200, NULL), ERR_OK);
+    for (int64_t i = 0; i < 3200; i++) {
+        assert_true(data[i] == was[i] || data[i] == 0);
+        assert_true(fill_elem(&f, DTYPE_F32, i) == (double)data[i]);
+    }
+    for (int row = 0; row < 160; row += 8) {
+        const float *x = data + 20L * row;
+
+        assert_true(x[0] == 0 && x[1] == 0 && x[2] == 0 && x[19] != 0);
+        for (int c = 0; c < 20; c++) {
+            assert_true((x[20 + c] == 0) == (c < 2 || c == 10 || c == 19));
+            assert_true(x[40 + c] != 0 && x[80 + c] != 0 && x[120 + c] == 0);
+            holes += x[60 + c] == 0;
+        }
+        assert_true(x[100] == 0 && x[102] == 0 && x[119] == 0 && x[140] != 0 && x[159] == 0);
+    }
+    assert_in_range(holes, 120, 280); /* of 400, 8 deviations */
+    for (int64_t i = 0; i < 3200; i++)
+        changed += data[i] != was[i];
+    assert_in_range(changed, 800, 1600);
+}
+
+/* Among whole numbers of a row that is full there are vectors of zeros at a multiple of 16, and longer runs of one
+ * number that is none; single elements are as the whole. */
+static void runs_lie_among_whole_numbers(void **state)
+{
+    const struct program_fill f = {.kind = FILL_INT, .seed = 9, .lo = -500, .hi = 500, .zeros = 8192};
+    static float data[3 * 8192];
+    int zeros = 0, equals = 0;
+
+    (void)state;
+    assert_int_equal(fill_elems(&f, DTYPE_F32, data, 3L * 8192, NULL), ERR_OK);
+    for (int i = 2 * 8192; i < 3 * 8192; i += 64) {
+        bool same = true;
+
+        for (int k = 0; k < 64; k++)
+            same = same && data[i + k] == data[i];
+        equals += same && data[i] != 0;
+        for (int v = i; v < i + 64; v += 16)
+            zeros += data[v] == 0 && memcmp(data + v, data + v + 1, 15 * sizeof data[0]) == 0;
+        assert_true(fill_elem(&f, DTYPE_F32, i + 7) == (double)data[i + 7]);
+    }
+    assert_in_range(equals, 2, 40);
+    assert_in_range(zeros, 30, 150);
+}
+
 static void blob_fill_wants_the_exact_size(void **state)
 {
     struct blobs blobs;
@@ -299,6 +356,8 @@ int main(void)
         cmocka_unit_test(empty_fill_is_no_number),
         cmocka_unit_test(value_fill_reaches_every_element),
         cmocka_unit_test(zero_fill_is_zero_whatever_its_bounds),
+        cmocka_unit_test(zeros_lie_in_rows),
+        cmocka_unit_test(runs_lie_among_whole_numbers),
         cmocka_unit_test(blob_fill_wants_the_exact_size),
         cmocka_unit_test(project_weights_are_whole_and_bounded),
         cmocka_unit_test(large_fills_print_their_speed),

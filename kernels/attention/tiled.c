@@ -27,7 +27,9 @@ static const char *const quantities[][2] = {
     {"d_row", "ceil_div(size_d, vec) * vec + 4"},
     {"accumulators", "mr * nr * vec + mr * ceil_div(size_dv, tx)"},
     {"tile", "keys * max(d_row, ceil_div(size_dv, 4) * 4)"},
-    {"local_bytes", "(stage * (item_rows * d_row + tile) + item_rows * (keys + 4) + item_rows * tx) * 4"},
+    {"queries", "ceil_div(item_rows * d_row, 4) * 4"}, /* each array begins at 16 bytes */
+    {"powers", "ceil_div(item_rows * (keys + 4), 4) * 4"},
+    {"local_bytes", "(stage * (queries + ceil_div(tile, 4) * 4) + powers + item_rows * tx) * 4"},
     {"waste_rows", "ceil_div(size_rows, item_rows) * item_rows / size_rows"},
     {"waste_columns", "ceil_div(size_dv, tx) * tx / size_dv"},
     {"waste", "waste_rows * ceil_div(size_k, keys) * keys / size_k"},

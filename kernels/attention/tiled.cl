@@ -192,7 +192,9 @@ KERNEL WG_SIZE(TX *TY, 1, 1) attention_tiled(ATTENTION_PARAMS LAST_PARAM)
                 EACH(i, MR) sums[i][c] = FMA1(p[i], value, sums[i][c]);
             }
         }
-        BARRIER(); /* all of them have been read */
+#if STAGE
+        BARRIER(); /* all values have been read */
+#endif
     }
     EACH(i, MR) tops[(y0 + i) * TX + tx] = total[i];
     BARRIER();

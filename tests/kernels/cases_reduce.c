@@ -48,7 +48,7 @@ static const struct mutant mutants[] = {
     {"reduce/naive", ROWS, "infinity lost", "OF_FINITE_SUM(*sum, (*sum - last) - next)", "(*sum - last) - next"},
     {"reduce/naive", ONE_ROW, "least is the lowest number", "#define START (-INFINITE)",
      "#define START -3.402823466e38f"},
-    {"reduce/naive", NORM, "a root that has none of infinity", "ROOT(v) sqrt(v)", "ROOT(v) ((v) * rsqrt(v))"},
+    {"reduce/naive", NORM, "a root that has none of infinity", "ROOT(v) SQRT(v)", "ROOT(v) ((v) * (1.0f / SQRT(v)))"},
 
     {"reduce/rows", ROWS, "rest missing", "EACH_OF_THE_REST all = TAKE(all, EACH(LOAD1(from + i), top));", ""},
     {"reduce/rows", ROWS, "lanes lost", "out = take(out, lanes_[l_])", "out = take(out, lanes_[0])"},

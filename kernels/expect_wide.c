@@ -327,7 +327,8 @@ static void widen_eltwise(const struct workload *w, struct tensor *t)
     }
     widen_moved(t, true);
     t->random.hi = t->dtype == DTYPE_F16 ? 14 : t->random.hi;
-    t->random.lo /= 2; /* products */
+    if (t->dtype != DTYPE_F16)
+        t->random.lo /= 2; /* products */
     t->random.hi = floor(t->random.hi / 2);
 }
 

@@ -132,15 +132,18 @@ static int64_t turn_of(const struct program_fill *f, int64_t i)
 }
 
 /* What has no exponent, by 5 bits that were drawn: one of 32 is 0, one infinite (step 1 and 2), one a quiet NaN with
- * some of the fraction of `v` in it (step 2). */
+ * some of the fraction of `v` in it (step 2), one near a larger step. */
 static double special(const struct program_fill *f, unsigned pick, double v)
 {
     uint64_t bits;
+    int exponent;
 
     if (pick == 0)
         return 0;
-    if (pick == 1 && fabs(f->step) >= 1)
+    if (pick == 1 && (fabs(f->step) == 1 || f->step == 2))
         return INFINITY;
+    if (pick == 3 && f->step > 2) /* a little below it */
+        return f->step * (1 - 0x1p-8 * frexp(v, &exponent));
     if (pick != 2 || f->step != 2)
         return v;
     memcpy(&bits, &v, sizeof bits);
@@ -335,6 +338,9 @@ static void make(const struct program_fill *f, int64_t first, size_t n, double *
     makers[f->kind](f, first, n, out);
     if (f->zeros)
         put_zeros(f, first, n, out);
+    for (size_t i = 0; f->plane && i < n; i++)
+        if ((first + (int64_t)i) % f->plane >= f->seen)
+            out[i] = NAN;
 }
 
 static enum err fill_blob(const struct program_fill *f, enum dtype t, void *data, int64_t n, const struct blobs *blobs)

@@ -297,6 +297,35 @@ static void runs_lie_among_whole_numbers(void **state)
     assert_in_range(zeros, 30, 150);
 }
 
+/* Of each 6 elements the last two are no numbers. */
+static void what_is_not_seen_is_no_number(void **state)
+{
+    const struct program_fill f = {.kind = FILL_VALUE, .lo = 3, .seen = 4, .plane = 6};
+    float data[12];
+
+    (void)state;
+    assert_int_equal(fill_elems(&f, DTYPE_F32, data, 12, NULL), ERR_OK);
+    for (int i = 0; i < 12; i++)
+        assert_true(i % 6 < 4 ? data[i] == 3 : isnan(data[i]));
+    assert_true(isnan(fill_elem(&f, DTYPE_F32, 11)));
+}
+
+/* One of 32 of either sign, between 255/256 and 511/512 of the step; others are below 2^2. */
+static void floats_have_some_near_a_large_step(void **state)
+{
+    const struct program_fill f = {.kind = FILL_FLOATS, .seed = 4, .lo = -3, .hi = 1, .step = 88};
+    static float data[6400];
+    int near = 0;
+
+    (void)state;
+    assert_int_equal(fill_elems(&f, DTYPE_F32, data, 6400, NULL), ERR_OK);
+    for (int i = 0; i < 6400; i++) {
+        near += fabsf(data[i]) > 87.6f;
+        assert_true(fabsf(data[i]) < 4 || (fabsf(data[i]) > 87.65f && fabsf(data[i]) < 87.83f));
+    }
+    assert_in_range(near, 100, 300); /* of 200 */
+}
+
 static void blob_fill_wants_the_exact_size(void **state)
 {
     struct blobs blobs;
@@ -358,6 +387,8 @@ int main(void)
         cmocka_unit_test(zero_fill_is_zero_whatever_its_bounds),
         cmocka_unit_test(zeros_lie_in_rows),
         cmocka_unit_test(runs_lie_among_whole_numbers),
+        cmocka_unit_test(what_is_not_seen_is_no_number),
+        cmocka_unit_test(floats_have_some_near_a_large_step),
         cmocka_unit_test(blob_fill_wants_the_exact_size),
         cmocka_unit_test(project_weights_are_whole_and_bounded),
         cmocka_unit_test(large_fills_print_their_speed),

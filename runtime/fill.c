@@ -244,11 +244,12 @@ static void (*const makers[N_FILLS])(const struct program_fill *, int64_t first,
     [FILL_FLOATS] = make_floats,  [FILL_ROWS] = make_rows,       [FILL_TURNS] = make_turns};
 
 /* Which elements of a row are 0, by the row's place among eight. */
-enum row_turn { ROW_BEGINS, ROW_MARKED, ROW_FULL, ROW_HOLES, ROW_FULL_TOO, ROW_BOTH_ENDS, ROW_ZERO, ROW_ENDS };
+enum row_turn { ROW_BEGINS, ROW_MARKED, ROW_FULL, ROW_HOLES, ROW_FULL_TOO, ROW_BOTH_ENDS, ROW_ZERO, ROW_ALONE };
 
-/* How many a row begins with, three or more, and ends with; one at its other end is left. */
+/* How many a row begins with, three or more, and ends with; one at its other end is left. The place of the number that
+ * is alone in a row. */
 struct row_zeros {
-    int64_t row, first, last;
+    int64_t row, first, last, alone;
 };
 
 static struct row_zeros row_zeros_of(const struct program_fill *f, int64_t row)
@@ -258,7 +259,8 @@ static struct row_zeros row_zeros_of(const struct program_fill *f, int64_t row)
 
     return (struct row_zeros){.row = row,
                               .first = half > 3 ? 3 + (int64_t)((r & 0xffffffff) % (uint64_t)(half - 2)) : 3,
-                              .last = 1 + (int64_t)((r >> 32) % (uint64_t)(quarter + 1))};
+                              .last = 1 + (int64_t)((r >> 32) % (uint64_t)(quarter + 1)),
+                              .alone = (int64_t)(r % (uint64_t)f->zeros)};
 }
 
 static bool is_zero_of_row(const struct row_zeros *z, int64_t at, int64_t n, uint64_t word)
@@ -276,8 +278,8 @@ static bool is_zero_of_row(const struct row_zeros *z, int64_t at, int64_t n, uin
         return first || last;
     case ROW_ZERO:
         return true;
-    case ROW_ENDS:
-        return last;
+    case ROW_ALONE:
+        return at != z->alone;
     default:
         return false;
     }

@@ -240,13 +240,13 @@ static void zero_fill_is_zero_whatever_its_bounds(void **state)
     assert_true(fill_elem(&f, DTYPE_F32, 2) == 0);
 }
 
-/* Of rows of 20: begins, marked, full, holes, full, both ends, all, ends; 0 is none of the plain numbers. */
+/* Of rows of 20: begins, marked, full, holes, full, both ends, all, all but one; 0 is none of the plain numbers. */
 static void zeros_lie_in_rows(void **state)
 {
     const struct program_fill plain = {.kind = FILL_NORMAL, .seed = 5, .lo = 8, .hi = 1};
     struct program_fill f = plain;
     float data[3200], was[3200];
-    int holes = 0, changed = 0;
+    int holes = 0, alone = 0, changed = 0;
 
     (void)state;
     f.zeros = 20;
@@ -265,12 +265,15 @@ static void zeros_lie_in_rows(void **state)
             assert_true(x[40 + c] != 0 && x[80 + c] != 0 && x[120 + c] == 0);
             holes += x[60 + c] == 0;
         }
-        assert_true(x[100] == 0 && x[102] == 0 && x[119] == 0 && x[140] != 0 && x[159] == 0);
+        assert_true(x[100] == 0 && x[102] == 0 && x[119] == 0);
+        for (int c = 0; c < 20; c++)
+            alone += x[140 + c] != 0;
     }
+    assert_int_equal(alone, 20);      /* one of each such row */
     assert_in_range(holes, 120, 280); /* of 400, 8 deviations */
     for (int64_t i = 0; i < 3200; i++)
         changed += data[i] != was[i];
-    assert_in_range(changed, 800, 1600);
+    assert_in_range(changed, 1000, 1800);
 }
 
 /* Among whole numbers of a row that is full there are vectors of zeros at a multiple of 16, and longer runs of one

@@ -132,15 +132,18 @@ static int64_t turn_of(const struct program_fill *f, int64_t i)
 }
 
 /* What has no exponent, by 5 bits that were drawn: one of 32 is 0, one infinite (step 1 and 2), one a quiet NaN with
- * some of the fraction of `v` in it (step 2). */
+ * some of the fraction of `v` in it (step 2), one near a larger step. */
 static double special(const struct program_fill *f, unsigned pick, double v)
 {
     uint64_t bits;
+    int exponent;
 
     if (pick == 0)
         return 0;
-    if (pick == 1 && fabs(f->step) >= 1)
+    if (pick == 1 && (fabs(f->step) == 1 || f->step == 2))
         return INFINITY;
+    if (pick == 3 && f->step > 2) /* a little below it */
+        return f->step * (1 - 0x1p-8 * frexp(v, &exponent));
     if (pick != 2 || f->step != 2)
         return v;
     memcpy(&bits, &v, sizeof bits);
@@ -241,11 +244,12 @@ static void (*const makers[N_FILLS])(const struct program_fill *, int64_t first,
     [FILL_FLOATS] = make_floats,  [FILL_ROWS] = make_rows,       [FILL_TURNS] = make_turns};
 
 /* Which elements of a row are 0, by the row's place among eight. */
-enum row_turn { ROW_BEGINS, ROW_MARKED, ROW_FULL, ROW_HOLES, ROW_FULL_TOO, ROW_BOTH_ENDS, ROW_ZERO, ROW_ENDS };
+enum row_turn { ROW_BEGINS, ROW_MARKED, ROW_FULL, ROW_HOLES, ROW_FULL_TOO, ROW_BOTH_ENDS, ROW_ZERO, ROW_ALONE };
 
-/* How many a row begins with, three or more, and ends with; one at its other end is left. */
+/* How many a row begins with, three or more, and ends with; one at its other end is left. The place of the number that
+ * is alone in a row. */
 struct row_zeros {
-    int64_t row, first, last;
+    int64_t row, first, last, alone;
 };
 
 static struct row_zeros row_zeros_of(const struct program_fill *f, int64_t row)
@@ -255,7 +259,8 @@ static struct row_zeros row_zeros_of(const struct program_fill *f, int64_t row)
 
     return (struct row_zeros){.row = row,
                               .first = half > 3 ? 3 + (int64_t)((r & 0xffffffff) % (uint64_t)(half - 2)) : 3,
-                              .last = 1 + (int64_t)((r >> 32) % (uint64_t)(quarter + 1))};
+                              .last = 1 + (int64_t)((r >> 32) % (uint64_t)(quarter + 1)),
+                              .alone = (int64_t)(r % (uint64_t)f->zeros)};
 }
 
 static bool is_zero_of_row(const struct row_zeros *z, int64_t at, int64_t n, uint64_t word)
@@ -273,8 +278,8 @@ static bool is_zero_of_row(const struct row_zeros *z, int64_t at, int64_t n, uin
         return first || last;
     case ROW_ZERO:
         return true;
-    case ROW_ENDS:
-        return last;
+    case ROW_ALONE:
+        return at != z->alone;
     default:
         return false;
     }
@@ -335,6 +340,9 @@ static void make(const struct program_fill *f, int64_t first, size_t n, double *
     makers[f->kind](f, first, n, out);
     if (f->zeros)
         put_zeros(f, first, n, out);
+    for (size_t i = 0; f->plane && i < n; i++)
+        if ((first + (int64_t)i) % f->plane >= f->seen)
+            out[i] = NAN;
 }
 
 static enum err fill_blob(const struct program_fill *f, enum dtype t, void *data, int64_t n, const struct blobs *blobs)

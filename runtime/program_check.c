@@ -168,7 +168,8 @@ static enum err check_fill(const struct program_fill *f, const char *buffer, int
         !(f->lo == rint(f->lo) && f->hi == rint(f->hi) && f->lo <= f->hi && f->lo >= -(double)JSON_EXACT_MAX &&
           f->hi <= (double)JSON_EXACT_MAX))
         return why_set(why, ERR_INPUT, "buffer '%s': the fill needs whole bounds lo <= hi", buffer);
-    if (f->block < 0 || f->zeros < 0 || (f->kind == FILL_WIDE && f->step < 0) || (f->kind == FILL_ROWS && f->block < 1))
+    if (f->block < 0 || f->zeros < 0 || f->seen < 0 || f->plane < 0 || (f->kind == FILL_WIDE && f->step < 0) ||
+        (f->kind == FILL_ROWS && f->block < 1))
         return why_set(why, ERR_INPUT,
                        "buffer '%s': a wide fill needs a factor and blocks that are not negative, rows need a block",
                        buffer);

@@ -198,6 +198,10 @@ static enum err read_fill(const cJSON *o, struct program_fill *f, struct why *wh
     if (!e)
         e = json_i64_or(o, "zeros", 0, 0, JSON_EXACT_MAX, &f->zeros, why);
     if (!e)
+        e = json_i64_or(o, "seen", 0, 0, JSON_EXACT_MAX, &f->seen, why);
+    if (!e)
+        e = json_i64_or(o, "plane", 0, 0, JSON_EXACT_MAX, &f->plane, why);
+    if (!e)
         e = read_fold(o, &f->fold, why);
     return e ? e : read_hash(o, "sha256", &f->blob, why);
 }
@@ -205,7 +209,8 @@ static enum err read_fill(const cJSON *o, struct program_fill *f, struct why *wh
 static enum err read_buffer_fill(const cJSON *o, struct program_buffer *b, struct why *why)
 {
     const cJSON *fill = cJSON_GetObjectItemCaseSensitive(o, "fill");
-    enum err e = fill ? only_members(fill, "fill", "kind seed lo hi step sha256 block zeros fold", why) : ERR_OK;
+    enum err e =
+        fill ? only_members(fill, "fill", "kind seed lo hi step sha256 block zeros seen plane fold", why) : ERR_OK;
 
     return fill && !e ? read_fill(fill, &b->fill, why) : e;
 }
@@ -582,7 +587,7 @@ static enum err read_pass_fill(struct program *p, struct program_pass *pass, con
     struct program_fill fill = {0};
     const char *id = "";
     int i_buffer = 0;
-    enum err e = only_members(o, "fill", "buffer kind seed lo hi step sha256 block zeros fold", why);
+    enum err e = only_members(o, "fill", "buffer kind seed lo hi step sha256 block zeros seen plane fold", why);
 
     if (!e && is_sheet && !json_text_or(o, "buffer", "", &id, NULL) && program_find_buffer(p, id) < 0)
         return ERR_OK;

@@ -85,6 +85,8 @@ static void put_fill(cJSON *o, const struct program_fill *f, bool *ok)
     add_text(o, "sha256", f->blob.hex, ok);
     add_i64(o, "block", f->block, ok);
     add_i64(o, "zeros", f->zeros, ok);
+    add_i64(o, "seen", f->seen, ok);
+    add_i64(o, "plane", f->plane, ok);
     add_fold(o, &f->fold, ok);
 }
 

@@ -166,6 +166,26 @@ static double element(struct rows *r, uint64_t at, double *scale)
     return r->y[c];
 }
 
+/* Keys and values that no length reaches are NaN. */
+static void hide(struct tensor *t, double part)
+{
+    t->exact.plane = t->n_elems / t->shape[0];
+    if (strcmp(t->layout, "bhld") == 0)
+        t->exact.plane /= t->shape[1];
+    t->exact.seen = (int64_t)rint(part * (double)t->exact.plane);
+}
+
+/* Lengths of the exact pass: of every second of a batch none, of the others one that is drawn. */
+static void end_keys(const struct workload *w, struct expected *e, struct tensor *lengths)
+{
+    const int64_t n_keys = workload_get(w, "k"), n = 1 + (int64_t)(rng_at(e->seed, SEED_OFFSET) % (uint64_t)n_keys);
+
+    lengths->exact =
+        (struct program_fill){.kind = FILL_TURNS, .lo = lengths->n_elems > 1 ? 0 : (double)n, .hi = (double)n};
+    hide(expected_tensor(e, "k"), (double)n / (double)n_keys);
+    hide(expected_tensor(e, "v"), (double)n / (double)n_keys);
+}
+
 /* The exact pass in modes of a run's own: all products below 0; half of the mask is -infinity. The random one: rows of
  * queries that are larger by powers of two, values too; masks far from 0, whose largest is not found by luck; lengths.
  */
@@ -199,11 +219,8 @@ static void change_fills(const struct workload *w, struct expected *e)
     }
     if (lengths)
         lengths->random = lengths->exact;
-    if (lengths && lengths->n_elems > 1) /* none, and any */
-        lengths->exact =
-            (struct program_fill){.kind = FILL_TURNS,
-                                  .lo = 0,
-                                  .hi = 1 + (double)(rng_at(e->seed, SEED_OFFSET) % (uint64_t)attention_shape_of(w).k)};
+    if (lengths)
+        end_keys(w, e, lengths);
 }
 
 /* Queries repeat a few in the random pass, where all see the same keys. */

@@ -35,7 +35,7 @@ bool eltwise_is_rounded_once(const struct eltwise *chain);
 bool eltwise_takes_any(const struct workload *w);
 
 /* An input's fill that is far from usual where the chain has a result of it: floats from 2^-6 to 2^10, of powers with
- * whole exponents whole numbers of either sign, elsewhere `normal` as it is. */
+ * whole exponents whole numbers of either sign, elsewhere `normal`, with zeros where these have results. */
 struct program_fill eltwise_wide_fill(const struct workload *w, const struct program_fill *normal);
 
 /* operator->reference: interprets the expression in double; scales are bounds of the error, carried through it. */

@@ -199,8 +199,9 @@ bool eltwise_takes_any(const struct workload *w)
 
 #define MOST_INSIDE 1e30 /* of results that are arguments: no infinity meets another */
 #define WIDE_LO (-6)
-#define WIDE_HI 9     /* beyond the root of the largest power of e, and what is 1 or 0 behind it */
-#define MOST_BASE 8.0 /* of powers whose exponents are numbers, too */
+#define WIDE_HI 9        /* beyond the root of the largest power of e, and what is 1 or 0 behind it */
+#define MOST_OF_EXP 88.7 /* whose power of e is a float, which is not so of 88.73 */
+#define MOST_BASE 8.0    /* of powers whose exponents are numbers, too */
 
 /* The largest |f| where arguments are up to x: at the corners, and not below an argument. */
 static double most_of(const struct eltwise_function *f, const double *x)
@@ -254,10 +255,32 @@ static bool is_whole_power(const struct eltwise *chain, int i)
            rint((double)exponent->number) == (double)exponent->number;
 }
 
+/* Is every result a number where inputs are 0? Logarithms and quotients are not. */
+static bool is_finite_at_0(const struct eltwise *chain)
+{
+    double of[ELTWISE_MAX_NODES];
+
+    for (int i = 0; i < chain->n_nodes; i++) {
+        const struct eltwise_node *node = &chain->nodes[i];
+        double x[3] = {0};
+
+        of[i] = node->input >= 0 ? 0 : (double)node->number;
+        if (node->function < 0)
+            continue;
+        for (int k = 0; k < eltwise_functions[node->function].n_args; k++)
+            x[k] = of[node->args[k]];
+        of[i] = eltwise_functions[node->function].of(x);
+        if (!isfinite(of[i]))
+            return false;
+    }
+    return true;
+}
+
 struct program_fill eltwise_wide_fill(const struct workload *w, const struct program_fill *normal)
 {
     struct eltwise_shape shape;
     struct eltwise chain;
+    struct program_fill f = *normal;
     bool takes_all = true, powers = false;
 
     eltwise_of(w, &chain, &shape);
@@ -270,8 +293,13 @@ struct program_fill eltwise_wide_fill(const struct workload *w, const struct pro
         return (struct program_fill){.kind = FILL_INT, .seed = normal->seed, .lo = -MOST_BASE, .hi = MOST_BASE};
     for (int hi = WIDE_HI; takes_all && !powers && hi >= 0; hi--)
         if (stays_inside(&chain, ldexp(1, hi + 1)))
-            return (struct program_fill){.kind = FILL_FLOATS, .seed = normal->seed, .lo = WIDE_LO, .hi = hi};
-    return *normal;
+            return (struct program_fill){.kind = FILL_FLOATS,
+                                         .seed = normal->seed,
+                                         .lo = WIDE_LO,
+                                         .hi = hi,
+                                         .step = ldexp(1, hi) >= MOST_OF_EXP / 2 ? MOST_OF_EXP : 0};
+    f.zeros = chain.n_inputs == 1 && is_finite_at_0(&chain) ? shape.inner : 0;
+    return f;
 }
 
 /* What the exact pass is filled with: whole numbers up to it. */

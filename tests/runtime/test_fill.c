@@ -240,13 +240,13 @@ static void zero_fill_is_zero_whatever_its_bounds(void **state)
     assert_true(fill_elem(&f, DTYPE_F32, 2) == 0);
 }
 
-/* Of rows of 20: begins, marked, full, holes, full, both ends, all, ends; 0 is none of the plain numbers. */
+/* Of rows of 20: begins, marked, full, holes, full, both ends, all, all but one; 0 is none of the plain numbers. */
 static void zeros_lie_in_rows(void **state)
 {
     const struct program_fill plain = {.kind = FILL_NORMAL, .seed = 5, .lo = 8, .hi = 1};
     struct program_fill f = plain;
     float data[3200], was[3200];
-    int holes = 0, changed = 0;
+    int holes = 0, alone = 0, changed = 0;
 
     (void)state;
     f.zeros = 20;
@@ -265,12 +265,15 @@ static void zeros_lie_in_rows(void **state)
             assert_true(x[40 + c] != 0 && x[80 + c] != 0 && x[120 + c] == 0);
             holes += x[60 + c] == 0;
         }
-        assert_true(x[100] == 0 && x[102] == 0 && x[119] == 0 && x[140] != 0 && x[159] == 0);
+        assert_true(x[100] == 0 && x[102] == 0 && x[119] == 0);
+        for (int c = 0; c < 20; c++)
+            alone += x[140 + c] != 0;
     }
+    assert_int_equal(alone, 20);      /* one of each such row */
     assert_in_range(holes, 120, 280); /* of 400, 8 deviations */
     for (int64_t i = 0; i < 3200; i++)
         changed += data[i] != was[i];
-    assert_in_range(changed, 800, 1600);
+    assert_in_range(changed, 1000, 1800);
 }
 
 /* Among whole numbers of a row that is full there are vectors of zeros at a multiple of 16, and longer runs of one
@@ -295,6 +298,35 @@ static void runs_lie_among_whole_numbers(void **state)
     }
     assert_in_range(equals, 2, 40);
     assert_in_range(zeros, 30, 150);
+}
+
+/* Of each 6 elements the last two are no numbers. */
+static void what_is_not_seen_is_no_number(void **state)
+{
+    const struct program_fill f = {.kind = FILL_VALUE, .lo = 3, .seen = 4, .plane = 6};
+    float data[12];
+
+    (void)state;
+    assert_int_equal(fill_elems(&f, DTYPE_F32, data, 12, NULL), ERR_OK);
+    for (int i = 0; i < 12; i++)
+        assert_true(i % 6 < 4 ? data[i] == 3 : isnan(data[i]));
+    assert_true(isnan(fill_elem(&f, DTYPE_F32, 11)));
+}
+
+/* One of 32 of either sign, between 255/256 and 511/512 of the step; others are below 2^2. */
+static void floats_have_some_near_a_large_step(void **state)
+{
+    const struct program_fill f = {.kind = FILL_FLOATS, .seed = 4, .lo = -3, .hi = 1, .step = 88};
+    static float data[6400];
+    int near = 0;
+
+    (void)state;
+    assert_int_equal(fill_elems(&f, DTYPE_F32, data, 6400, NULL), ERR_OK);
+    for (int i = 0; i < 6400; i++) {
+        near += fabsf(data[i]) > 87.6f;
+        assert_true(fabsf(data[i]) < 4 || (fabsf(data[i]) > 87.65f && fabsf(data[i]) < 87.83f));
+    }
+    assert_in_range(near, 100, 300); /* of 200 */
 }
 
 static void blob_fill_wants_the_exact_size(void **state)
@@ -358,6 +390,8 @@ int main(void)
         cmocka_unit_test(zero_fill_is_zero_whatever_its_bounds),
         cmocka_unit_test(zeros_lie_in_rows),
         cmocka_unit_test(runs_lie_among_whole_numbers),
+        cmocka_unit_test(what_is_not_seen_is_no_number),
+        cmocka_unit_test(floats_have_some_near_a_large_step),
         cmocka_unit_test(blob_fill_wants_the_exact_size),
         cmocka_unit_test(project_weights_are_whole_and_bounded),
         cmocka_unit_test(large_fills_print_their_speed),

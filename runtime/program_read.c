@@ -179,8 +179,14 @@ static enum err read_fold(const cJSON *o, struct program_fold *f, struct why *wh
     return ERR_OK;
 }
 
+#define FILL_MEMBERS "kind seed lo hi step sha256 block zeros seen plane fold"
+
 static enum err read_fill(const cJSON *o, struct program_fill *f, struct why *why)
 {
+    const struct {
+        const char *name;
+        int64_t *to;
+    } counts[] = {{"block", &f->block}, {"zeros", &f->zeros}, {"seen", &f->seen}, {"plane", &f->plane}};
     int kind = 0;
     enum err e = read_word(o, "kind", program_fill_names, N_FILLS, -1, &kind, why);
 
@@ -193,14 +199,8 @@ static enum err read_fill(const cJSON *o, struct program_fill *f, struct why *wh
         e = json_real_or(o, "hi", 0, &f->hi, why);
     if (!e)
         e = json_real_or(o, "step", 0, &f->step, why);
-    if (!e)
-        e = json_i64_or(o, "block", 0, 0, JSON_EXACT_MAX, &f->block, why);
-    if (!e)
-        e = json_i64_or(o, "zeros", 0, 0, JSON_EXACT_MAX, &f->zeros, why);
-    if (!e)
-        e = json_i64_or(o, "seen", 0, 0, JSON_EXACT_MAX, &f->seen, why);
-    if (!e)
-        e = json_i64_or(o, "plane", 0, 0, JSON_EXACT_MAX, &f->plane, why);
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0] && !e; i++)
+        e = json_i64_or(o, counts[i].name, 0, 0, JSON_EXACT_MAX, counts[i].to, why);
     if (!e)
         e = read_fold(o, &f->fold, why);
     return e ? e : read_hash(o, "sha256", &f->blob, why);
@@ -209,8 +209,7 @@ static enum err read_fill(const cJSON *o, struct program_fill *f, struct why *wh
 static enum err read_buffer_fill(const cJSON *o, struct program_buffer *b, struct why *why)
 {
     const cJSON *fill = cJSON_GetObjectItemCaseSensitive(o, "fill");
-    enum err e =
-        fill ? only_members(fill, "fill", "kind seed lo hi step sha256 block zeros seen plane fold", why) : ERR_OK;
+    enum err e = fill ? only_members(fill, "fill", FILL_MEMBERS, why) : ERR_OK;
 
     return fill && !e ? read_fill(fill, &b->fill, why) : e;
 }
@@ -587,7 +586,7 @@ static enum err read_pass_fill(struct program *p, struct program_pass *pass, con
     struct program_fill fill = {0};
     const char *id = "";
     int i_buffer = 0;
-    enum err e = only_members(o, "fill", "buffer kind seed lo hi step sha256 block zeros seen plane fold", why);
+    enum err e = only_members(o, "fill", "buffer " FILL_MEMBERS, why);
 
     if (!e && is_sheet && !json_text_or(o, "buffer", "", &id, NULL) && program_find_buffer(p, id) < 0)
         return ERR_OK;
@@ -790,18 +789,4 @@ enum err program_sheet_read(const char *text, size_t n, struct program *p, struc
         e = read_list(p, o, "verify", read_sheet_pass, why);
     cJSON_Delete(o);
     return e ? e : program_check_sane(p, why);
-}
-
-enum err program_copy(const struct program *p, struct program *out, struct why *why)
-{
-    struct buf text;
-    enum err e = program_check_sane(p, why);
-
-    buf_init(&text, PROGRAM_MAX_BYTES);
-    if (!e)
-        e = program_to_json(p, &text);
-    if (!e)
-        e = program_from_json(buf_text(&text), text.len, out, why);
-    buf_fini(&text);
-    return e;
 }

@@ -308,3 +308,18 @@ enum err program_hash(const struct program *p, struct sha256 *out)
     buf_fini(&text);
     return e;
 }
+
+/* By its text, both ways. */
+enum err program_copy(const struct program *p, struct program *out, struct why *why)
+{
+    struct buf text;
+    enum err e = program_check_sane(p, why);
+
+    buf_init(&text, PROGRAM_MAX_BYTES);
+    if (!e)
+        e = program_to_json(p, &text);
+    if (!e)
+        e = program_from_json(buf_text(&text), text.len, out, why);
+    buf_fini(&text);
+    return e;
+}

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # A drawn sample of every template under Oclgrind, with several limits of work-groups and local memory: results are right, and
 # no access is out of bounds, no two work-items race, no barrier diverges. Local arrays start as NaN (TUNE_POISON).
-# Nothing is inlined: functions with `restrict` parameters or structures as results would become intrinsics of LLVM that Oclgrind 21.10
-# cannot create kernels of.
+# Nothing is inlined, and little optimised: functions with `restrict` parameters or structures as results would become intrinsics of LLVM
+# that Oclgrind 21.10 cannot create kernels of, and so would what its optimiser knows (llvm.assume).
 # Each template meets one of the three kinds of limits, as the seed has it, and one in three of those for a Mali theirs; --full: all
 # meet all, with the seed 1.
 # usage: oclgrind.sh TEST_PROGRAM [--seed N] [--full [SHAPES_A_TEMPLATE]]        TUNE_TEST_SEED: the seed
@@ -41,7 +41,7 @@ for limits in "256 16384" "1024 32768" "1024 49152" "256 32768 mali"; do
     part=$((seed % parts))/$parts
     echo "== work-groups of $group, $bytes bytes of local memory, seed $seed, templates $part${kind:+, what is offered on a Mali}"
     status=0
-    oclgrind --data-races --max-errors 20 --max-wgsize "$group" --local-mem-size $((bytes + others)) --build-options "-DTUNE_POISON -fno-inline" \
+    oclgrind --data-races --max-errors 20 --max-wgsize "$group" --local-mem-size $((bytes + others)) --build-options "-DTUNE_POISON -fno-inline -O1" \
         --log "$dir/log" "$program" "$seed" "$shapes" "$part" $kind >"$dir/out" 2>&1 || status=$?
     if [ "$status" -ne 0 ] || grep -qE "Invalid (read|write)|data race|divergence|exceeds static" "$dir/log"; then
         failed=1

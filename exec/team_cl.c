@@ -250,17 +250,11 @@ static int asks_for_totals(const char *text, size_t n_bytes)
 {
     static const char *const words[] = {"get_num_groups", "get_global_size", "get_global_offset",
                                         "get_global_linear_id"};
-    char *copy = malloc(n_bytes + 1);
-    int asks = !copy;
 
-    if (copy) {
-        memcpy(copy, text, n_bytes);
-        copy[n_bytes] = '\0';
-    }
-    for (size_t i = 0; !asks && i < sizeof words / sizeof words[0]; i++)
-        asks = strstr(copy, words[i]) != NULL;
-    free(copy);
-    return asks;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (memmem(text, n_bytes, words[i], strlen(words[i])))
+            return 1;
+    return 0;
 }
 
 static const char head[] = "#define get_group_id(d) (get_group_id(d) + get_global_offset(d) / get_local_size(d) - 1)\n"

@@ -293,9 +293,15 @@ static const struct run {
 } runs[] = {{64, 8, false}, {16, 10, true}, {40, 16, true}};
 #define N_RUNS (sizeof runs / sizeof runs[0])
 
+/* 0, or of whole numbers the one that is nearest. */
+static double zero_of(const struct program_fill *f)
+{
+    return f->kind == FILL_INT ? fmin(fmax(0, f->lo), f->hi) * (f->step == 0 ? 1 : f->step) : 0;
+}
+
 static void put_runs(const struct program_fill *f, int64_t first, size_t n, double *out)
 {
-    const double zero = fmin(fmax(0, f->lo), f->hi) * (f->step == 0 ? 1 : f->step);
+    const double zero = zero_of(f);
 
     for (size_t k = 0; k < N_RUNS; k++)
         for (size_t i = 0, end; i < n; i = end) {
@@ -316,13 +322,12 @@ static void put_runs(const struct program_fill *f, int64_t first, size_t n, doub
 /* What lies behind a ReLU: rows that begin or end with zeros, have some or nothing else. */
 static void put_zeros(const struct program_fill *f, int64_t first, size_t n, double *out)
 {
-    const bool whole = f->kind == FILL_INT;
-    const double zero = whole ? fmin(fmax(0, f->lo), f->hi) * (f->step == 0 ? 1 : f->step) : 0;
+    const double zero = zero_of(f);
     struct row_zeros z = row_zeros_of(f, first / f->zeros);
     uint64_t words[CHUNK];
 
     assert(n <= CHUNK);
-    if (whole)
+    if (f->kind == FILL_INT)
         put_runs(f, first, n, out);
     rng_at_each(f->seed ^ OF_ELEMENT, (uint64_t)first, words, n);
     for (size_t i = 0; i < n; i++) {

@@ -145,23 +145,19 @@ static enum err read_rest(cJSON *line, struct foreign_row *r, struct why *why)
 
 /* Tasks of version 0.1 were an operator and a template of it, for all targets; those of 0.2 are implementations. */
 static const struct former {
-    const char *task, *template, *now;
-    int i_layout; /* an argument that is gone, always "NCHW"; 0 = none */
+    const char *task, *template, *cuda, *mali; /* mali NULL: as cuda */
+    int i_layout;                              /* an argument that is gone, always "NCHW"; 0 = none */
 } former[] = {
-    {"topi_nn_conv2d", "direct", "conv2d_nchw.cuda", 5},
-    {"topi_nn_conv2d", "winograd", "conv2d_nchw_winograd.cuda", 5},
-    {"topi_nn_conv2d", "int8", "conv2d_NCHWc_int8.cuda", 0},
-    {"topi_nn_group_conv2d_nchw", "direct", "group_conv2d_nchw.cuda", 0},
-    {"topi_nn_group_conv2d_nchw", "int8", "group_conv2d_NCHWc_int8.cuda", 0},
-    {"topi_nn_depthwise_conv2d_nchw", "direct", "depthwise_conv2d_nchw.cuda", 0},
-    {"topi_nn_deformable_conv2d_nchw", "direct", "deformable_conv2d_nchw.cuda", 0},
-    {"topi_nn_dense", "direct", "dense_small_batch.cuda", 0},
-    {"topi_nn_dense", "int8", "dense_int8.cuda", 0},
-    {"topi_nn_batch_matmul", "direct", "batch_matmul.cuda", 0},
-    {"mali", "conv2d_nchw.cuda", "conv2d_nchw_spatial_pack.mali", 0},
-    {"mali", "conv2d_nchw_winograd.cuda", "conv2d_nchw_winograd.mali", 0},
-    {"mali", "depthwise_conv2d_nchw.cuda", "depthwise_conv2d_nchw.mali", 0},
-    {"mali", "dense_small_batch.cuda", "dense.mali", 0},
+    {"topi_nn_conv2d", "direct", "conv2d_nchw.cuda", "conv2d_nchw_spatial_pack.mali", 5},
+    {"topi_nn_conv2d", "winograd", "conv2d_nchw_winograd.cuda", "conv2d_nchw_winograd.mali", 5},
+    {"topi_nn_conv2d", "int8", "conv2d_NCHWc_int8.cuda", NULL, 0},
+    {"topi_nn_group_conv2d_nchw", "direct", "group_conv2d_nchw.cuda", NULL, 0},
+    {"topi_nn_group_conv2d_nchw", "int8", "group_conv2d_NCHWc_int8.cuda", NULL, 0},
+    {"topi_nn_depthwise_conv2d_nchw", "direct", "depthwise_conv2d_nchw.cuda", "depthwise_conv2d_nchw.mali", 0},
+    {"topi_nn_deformable_conv2d_nchw", "direct", "deformable_conv2d_nchw.cuda", NULL, 0},
+    {"topi_nn_dense", "direct", "dense_small_batch.cuda", "dense.mali", 0},
+    {"topi_nn_dense", "int8", "dense_int8.cuda", NULL, 0},
+    {"topi_nn_batch_matmul", "direct", "batch_matmul.cuda", NULL, 0},
 };
 
 static const struct former *find_former(const char *task, const char *template)
@@ -186,15 +182,15 @@ static void insert(cJSON *list, int at, cJSON *item)
 }
 
 /* Arguments came over the years: a dilation behind strides and padding, a bias and a type of dense; the layout went. */
-static void renew_args(cJSON *args, const struct former *now)
+static void renew_args(cJSON *args, const struct former *old)
 {
-    const bool dense = strcmp(now->task, "topi_nn_dense") == 0;
+    const bool dense = strcmp(old->task, "topi_nn_dense") == 0;
 
-    if (strstr(now->task, "conv2d") && !strstr(now->task, "deformable") &&
+    if (strstr(old->task, "conv2d") && !strstr(old->task, "deformable") &&
         cJSON_IsString(cJSON_GetArrayItem(args, I_DILATION)))
         insert(args, I_DILATION, cJSON_CreateNumber(1));
-    if (now->i_layout > 0 && cJSON_GetArraySize(args) > now->i_layout + 1)
-        cJSON_DeleteItemFromArray(args, now->i_layout);
+    if (old->i_layout > 0 && cJSON_GetArraySize(args) > old->i_layout + 1)
+        cJSON_DeleteItemFromArray(args, old->i_layout);
     for (int n = cJSON_GetArraySize(args); dense && n >= 2 && n < DENSE_ARGS; n++)
         cJSON_AddItemToArray(args, cJSON_CreateNull());
 }
@@ -203,14 +199,13 @@ static void renew_args(cJSON *args, const struct former *now)
 static void rename_task(cJSON *input, const char *template)
 {
     const cJSON *target = cJSON_GetArrayItem(input, 0), *task = cJSON_GetArrayItem(input, 1);
-    const struct former *now = cJSON_IsString(task) ? find_former(task->valuestring, template) : NULL, *mali = NULL;
+    const struct former *old = cJSON_IsString(task) ? find_former(task->valuestring, template) : NULL;
+    const bool mali = cJSON_IsString(target) && strstr(target->valuestring, "mali");
 
-    if (!now)
+    if (!old)
         return;
-    if (cJSON_IsString(target) && strstr(target->valuestring, "mali"))
-        mali = find_former("mali", now->now);
-    renew_args(cJSON_GetArrayItem(input, 2), now);
-    cJSON_ReplaceItemInArray(input, 1, cJSON_CreateString(mali ? mali->now : now->now));
+    renew_args(cJSON_GetArrayItem(input, 2), old);
+    cJSON_ReplaceItemInArray(input, 1, cJSON_CreateString(mali && old->mali ? old->mali : old->cuda));
 }
 
 static void move_member(cJSON *from, const char *name, cJSON *to, const char *as, bool *ok)

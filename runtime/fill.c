@@ -442,6 +442,13 @@ double fill_elem(const struct program_fill *f, enum dtype t, int64_t i)
     return dtype_load(t, one, 0);
 }
 
+bool program_fill_equal(const struct program_fill *a, const struct program_fill *b)
+{
+    return a->kind == b->kind && a->seed == b->seed && a->lo == b->lo && a->hi == b->hi && a->step == b->step &&
+           a->block == b->block && a->zeros == b->zeros && a->seen == b->seen && a->plane == b->plane &&
+           memcmp(&a->fold, &b->fold, sizeof a->fold) == 0 && strcmp(a->blob.hex, b->blob.hex) == 0;
+}
+
 double program_project_weight(uint64_t seed, int64_t i)
 {
     return (double)((rng_at(seed, (uint64_t)i) & 0xfffff) + 1);

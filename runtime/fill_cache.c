@@ -75,10 +75,7 @@ int64_t fill_cache_made(void)
 static struct entry *find(const struct program_fill *f, enum dtype t, int64_t n_elems)
 {
     for (struct entry *e = cache.entries; e < cache.entries + MAX_ENTRIES; e++)
-        if (e->data && e->fill.kind == f->kind && e->fill.seed == f->seed && e->fill.lo == f->lo &&
-            e->fill.hi == f->hi && e->fill.step == f->step && e->fill.block == f->block && e->fill.zeros == f->zeros &&
-            e->fill.seen == f->seen && e->fill.plane == f->plane &&
-            memcmp(&e->fill.fold, &f->fold, sizeof f->fold) == 0 && e->dtype == t && e->n_elems == n_elems)
+        if (e->data && program_fill_equal(&e->fill, f) && e->dtype == t && e->n_elems == n_elems)
             return e;
     return NULL;
 }

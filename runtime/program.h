@@ -269,6 +269,9 @@ enum err program_sheet_write(const struct program *p, struct buf *out);
 enum err program_sheet_read(const char *text, size_t n, struct program *p, struct why *why);
 void program_drop_passes(struct program *p);
 
+/* Do two fills give the same elements? */
+bool program_fill_equal(const struct program_fill *a, const struct program_fill *b);
+
 /* Weight of position `i` along a projected axis: an integer in [1, 2^20]. Values stay exact in a double while
  * axis * max|y| * 2^20 < 2^53. */
 double program_project_weight(uint64_t seed, int64_t i);

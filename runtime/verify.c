@@ -326,17 +326,11 @@ enum err verify_program(const struct device_ops *ops, struct loaded *l, const st
     return e ? e : verify_prepare_timing(ops, l, p, blobs, why);
 }
 
-static bool equal_fills(const struct program_fill *a, const struct program_fill *b)
-{
-    return a->kind == b->kind && a->seed == b->seed && a->lo == b->lo && a->hi == b->hi && a->step == b->step &&
-           a->block == b->block && a->fold.of == b->fold.of && strcmp(a->blob.hex, b->blob.hex) == 0;
-}
-
 /* Does the pass fill anything otherwise than timing does? */
 static bool fills_anew(const struct program *p, const struct program_pass *pass)
 {
     for (size_t i = 0; i < pass->n_fills; i++)
-        if (!equal_fills(&pass->fills[i].fill, &p->buffers[pass->fills[i].i_buffer].fill))
+        if (!program_fill_equal(&pass->fills[i].fill, &p->buffers[pass->fills[i].i_buffer].fill))
             return true;
     return false;
 }

@@ -374,6 +374,31 @@ static void large_fills_print_their_speed(void **state)
     free(data);
 }
 
+/* Each member counts: what is equal is not made, and not verified, again. */
+static void fills_that_differ_in_one_member_are_not_equal(void **state)
+{
+    const struct program_fill f = {.kind = FILL_INT, .seed = 5, .hi = 7};
+    struct program_fill others[] = {f, f, f, f, f, f, f, f, f, f, f, f};
+    size_t n = 0;
+
+    (void)state;
+    others[n++].kind = FILL_NORMAL;
+    others[n++].seed++;
+    others[n++].lo = -1;
+    others[n++].hi++;
+    others[n++].step = 2;
+    others[n++].block = 4;
+    others[n++].zeros = 4;
+    others[n++].seen = 4;
+    others[n++].plane = 4;
+    others[n++].fold.of = 4;
+    others[n++].blob.hex[0] = 'a';
+    assert_true(program_fill_equal(&f, &others[n]));
+    for (size_t i = 0; i < n; i++)
+        if (program_fill_equal(&f, &others[i]))
+            fail_msg("member %zu does not count", i);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -394,6 +419,7 @@ int main(void)
         cmocka_unit_test(floats_have_some_near_a_large_step),
         cmocka_unit_test(blob_fill_wants_the_exact_size),
         cmocka_unit_test(project_weights_are_whole_and_bounded),
+        cmocka_unit_test(fills_that_differ_in_one_member_are_not_equal),
         cmocka_unit_test(large_fills_print_their_speed),
     };
 

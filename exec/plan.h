@@ -40,7 +40,9 @@ enum exec_arg_kind {
     EXEC_ARG_I64,
     EXEC_ARG_F32,
     EXEC_ARG_LOCAL,
-    EXEC_ARG_F64
+    EXEC_ARG_F64,
+    EXEC_ARG_B8, /* the low 8 or 16 bits of `integer`: char, short, half and their like */
+    EXEC_ARG_B16
 };
 
 /* Code made for one device; tried before the text. */

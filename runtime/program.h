@@ -59,7 +59,8 @@ enum launch_op { LAUNCH_KERNEL, LAUNCH_FILL, LAUNCH_COPY, N_LAUNCH_OPS };
 /* pack: once at load, not timed; run: the timed work; reference: run once before checking, fills buffers to compare
  * with. */
 enum launch_phase { PHASE_PACK, PHASE_RUN, PHASE_REFERENCE, N_PHASES };
-enum arg_kind { ARG_BUFFER, ARG_I32, ARG_U32, ARG_I64, ARG_F32, ARG_LOCAL, ARG_F64, N_ARGS };
+/* B8, B16: the bits of a char, short or half. */
+enum arg_kind { ARG_BUFFER, ARG_I32, ARG_U32, ARG_I64, ARG_F32, ARG_LOCAL, ARG_F64, ARG_B8, ARG_B16, N_ARGS };
 /* sample: elements at given indices against given values; project: sums along one axis with random integer weights
  * (covers every element, exact data only); buffer: all elements against another buffer (a reference's output). */
 enum check_kind { CHECK_SAMPLE, CHECK_PROJECT, CHECK_BUFFER, N_CHECKS };
@@ -121,7 +122,7 @@ struct program_buffer {
 struct program_arg {
     enum arg_kind kind;
     int i_buffer;    /* ARG_BUFFER */
-    int64_t integer; /* ARG_I32, ARG_U32, ARG_I64; ARG_LOCAL: bytes */
+    int64_t integer; /* ARG_I32, ARG_U32, ARG_I64, ARG_B8, ARG_B16; ARG_LOCAL: bytes */
     double real;     /* ARG_F32, ARG_F64 */
     /* ARG_I32, ARG_U32, ARG_I64: added an iteration of each loop around the launch, outermost first */
     int64_t bump[PROGRAM_MAX_NEST];

@@ -255,6 +255,10 @@ static bool arg_is_sane(const struct program *p, const struct program_arg *a)
         return isfinite(a->real) && isfinite((float)a->real);
     case ARG_F64:
         return isfinite(a->real);
+    case ARG_B8:
+        return a->integer >= 0 && a->integer <= UINT8_MAX;
+    case ARG_B16:
+        return a->integer >= 0 && a->integer <= UINT16_MAX;
     case ARG_LOCAL:
         return a->integer >= 1 && a->integer <= MAX_LOCAL_BYTES;
     default:

@@ -313,7 +313,7 @@ static enum err read_arg(const struct program *p, struct program_launch *l, cons
     if (kind == N_ARGS || (more && (strcmp(more->string, "bump") != 0 || more->next)))
         return why_set(
             why, ERR_INPUT,
-            "an argument is {\"buf\": name} or one of i32, u32, i64, f32, f64, local with a number, and 'bump'");
+            "an argument is {\"buf\": name} or one of i32, u32, i64, f32, f64, b8, b16, local with a number, and 'bump'");
     if (kind == ARG_BUFFER) {
         e = read_ref(p, o, name, &i_buffer, why);
         e = e ? e : program_arg_buffer(l, i_buffer);

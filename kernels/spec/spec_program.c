@@ -182,11 +182,36 @@ static enum err dims_of(const struct making *m, const struct spec_kernel *k, con
     return e;
 }
 
+/* A char, short or half as its bits. */
+static enum err small_bits(const struct making *m, const struct spec_arg *a, double v, int64_t *out)
+{
+    const int n_bits = a->type->scalar == ARG_B8 ? 8 : 16;
+    const double least = a->type->is_signed ? -ldexp(1, n_bits - 1) : 0;
+    const double most = strcmp(a->type->name, "bool") == 0 ? 1 : ldexp(1, n_bits - a->type->is_signed) - 1;
+
+    if (!a->type->is_whole) {
+        *out = half_from_float((float)v);
+        return isfinite(half_to_float((uint16_t)*out))
+                   ? ERR_OK
+                   : why_set(m->why, ERR_INPUT, "%s is %.15g: a half is at most 65504", a->where, v);
+    }
+    if (!(v >= least && v <= most) || v != rint(v))
+        return why_set(m->why, ERR_INPUT, "%s is %.15g: expected a whole number from %g to %g of %s", a->where, v,
+                       least, most, a->type->name);
+    *out = (int64_t)v & ((1 << n_bits) - 1);
+    return ERR_OK;
+}
+
 static enum err add_scalar(struct making *m, const struct spec_arg *a, const struct config *c, struct program_launch *l)
 {
     double v = 0;
-    const enum err e = value_of(m, c, a->number, a->where, &v);
+    int64_t bits = 0;
+    enum err e = value_of(m, c, a->number, a->where, &v);
 
+    if (!e && (a->type->scalar == ARG_B8 || a->type->scalar == ARG_B16)) {
+        e = small_bits(m, a, v, &bits);
+        return e ? e : program_arg_int(l, (enum arg_kind)a->type->scalar, bits);
+    }
     if (e)
         return e;
     if (a->type->scalar == ARG_F64)
@@ -248,7 +273,7 @@ static enum err add_launch(struct making *m, const struct spec_kernel *k, const 
     assert(block[0] > 0 && block[1] > 0 && block[2] > 0 && i_module < (int)m->p->n_modules);
     if (!is_reference)
         m->p->needs_work_group = block[0] * block[1] * block[2];
-    return e ? why_set(m->why, e, "%s", m->why && m->why->text[0] ? m->why->text : err_words(e)) : ERR_OK;
+    return e && !m->why->text[0] ? why_set(m->why, e, "%s", err_words(e)) : e;
 }
 
 /* What is right. */
@@ -289,18 +314,23 @@ static enum err add_pass(struct making *m)
 static enum err set_head(struct making *m)
 {
     struct program *p = m->p;
-    bool doubles = false;
+    bool doubles = false, halves = false;
     enum err e = ERR_OK;
 
-    for (size_t i = 0; i < m->s->n_args; i++)
-        doubles |= m->s->args[i].type->dtype == DTYPE_F64;
+    for (size_t i = 0; i < m->s->n_args; i++) {
+        const struct spec_arg *a = &m->s->args[i];
+
+        doubles |= a->type->dtype == DTYPE_F64;
+        halves |= a->type->dtype == DTYPE_F16 && a->memory == SPEC_SCALAR; /* vectors may be read by vload_half */
+    }
     p->workload = strdup(m->s->workload);
     p->template_id = strdup("");
     p->template_version = m->s->version;
     p->knobs = space_config_to_json(m->s->space, m->config);
     snprintf(p->api, sizeof p->api, "%s", m->s->lang == LANG_CUDA_C ? "cuda" : "opencl");
-    if (doubles && m->s->lang == LANG_OPENCL_C)
-        snprintf(p->extensions, sizeof p->extensions, "cl_khr_fp64");
+    if (m->s->lang == LANG_OPENCL_C)
+        snprintf(p->extensions, sizeof p->extensions, "%s%s%s", doubles ? "cl_khr_fp64" : "",
+                 doubles && halves ? " " : "", halves ? "cl_khr_fp16" : "");
     if (!p->workload || !p->template_id || !p->knobs)
         return why_set(m->why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
     if (m->s->has_operations)

@@ -311,9 +311,9 @@ static enum err read_arg(const struct program *p, struct program_launch *l, cons
     while (kind < N_ARGS && strcmp(name, program_arg_names[kind]) != 0)
         kind++;
     if (kind == N_ARGS || (more && (strcmp(more->string, "bump") != 0 || more->next)))
-        return why_set(
-            why, ERR_INPUT,
-            "an argument is {\"buf\": name} or one of i32, u32, i64, f32, f64, b8, b16, local with a number, and 'bump'");
+        return why_set(why, ERR_INPUT,
+                       "an argument is {\"buf\": name} or one of i32, u32, i64, f32, f64, b8, b16, local with a "
+                       "number, and 'bump'");
     if (kind == ARG_BUFFER) {
         e = read_ref(p, o, name, &i_buffer, why);
         e = e ? e : program_arg_buffer(l, i_buffer);

@@ -57,17 +57,31 @@ static enum err count_of(const struct making *m, const struct config *c, const c
 
 /* Modules. */
 
-static enum err add_define(struct program_module *module, const struct space *s, const struct config *c, size_t i)
+/* The text of knob i as a macro; lends, or writes into `number`. */
+static const char *macro_of(const struct space *s, const struct config *c, size_t i, char number[40])
 {
     const struct value v = space_value(s, c, i);
-    char number[40];
 
     if (v.text)
-        return program_define_text(module, space_knob_name(s, i), v.text);
+        return v.text;
     if (v.number == rint(v.number))
-        return program_define(module, space_knob_name(s, i), (int64_t)v.number);
-    snprintf(number, sizeof number, "%.17g", v.number);
-    return program_define_text(module, space_knob_name(s, i), number);
+        snprintf(number, 40, "%lld", (long long)v.number);
+    else
+        snprintf(number, 40, "%.17g", v.number);
+    return number;
+}
+
+enum err spec_macros(const struct spec *s, const cJSON *knobs, struct buf *out, struct why *why)
+{
+    struct config c;
+    enum err e = space_config_from_json(s->space, knobs, &c, why);
+
+    for (size_t i = 0; !e && i < space_n_knobs(s->space); i++) {
+        char number[40];
+
+        e = buf_printf(out, "#define %s %s\n", space_knob_name(s->space, i), macro_of(s->space, &c, i, number));
+    }
+    return e;
 }
 
 static enum err add_module(struct making *m, const char *id, const struct spec_kernel *k, const struct config *c)
@@ -75,12 +89,13 @@ static enum err add_module(struct making *m, const char *id, const struct spec_k
     const struct space *space = m->s->space;
     struct program_module *module = program_add_module(m->p, id, m->s->lang, k->options);
     const struct blob *source = blobs_get(&m->s->files, k->source.hex);
+    char number[40];
     enum err e = module && source ? ERR_OK : ERR_NOMEM;
 
     if (!e)
         e = blobs_put(m->blobs, source->data, source->n_bytes, &module->source);
     for (size_t i = 0; i < space_n_knobs(space) && !e; i++)
-        e = add_define(module, space, c, i);
+        e = program_define_text(module, space_knob_name(space, i), macro_of(space, c, i, number));
     return e ? why_set(m->why, e, "module %s: %s", id, err_words(e)) : ERR_OK;
 }
 

@@ -7,56 +7,10 @@
 #include <cmocka.h>
 
 #include "search_space/valid_set.h"
-#include "tests/kernels/spec/job.h"
+#include "tests/kernels/spec/opened.h"
 #include "kernels/spec/spec.h"
 
 #include <math.h>
-
-static char dir[256];
-
-static enum err open_job(const char *const *pairs, struct spec **out, struct why *why)
-{
-    struct blobs files;
-    struct buf closed;
-    char path[512];
-    enum err e;
-
-    *out = NULL;
-    why->text[0] = '\0';
-    blobs_init(&files, 64 << 20);
-    buf_init(&closed, SPEC_MAX_BYTES);
-    job_write(dir, pairs, path);
-    e = spec_load(path, &closed, &files, why);
-    if (!e)
-        e = spec_open(buf_text(&closed), closed.len, &files, out, why);
-    buf_fini(&closed);
-    blobs_fini(&files);
-    return e;
-}
-
-static struct spec *opened(const char *const *pairs)
-{
-    struct spec *s;
-    struct why why;
-
-    if (open_job(pairs, &s, &why))
-        fail_msg("%s", why.text);
-    return s;
-}
-
-static void refuses(const char *from, const char *to, const char *words)
-{
-    const char *const pairs[] = {from, to, NULL};
-    struct spec *s;
-    struct why why;
-    const enum err e = open_job(pairs, &s, &why);
-
-    if (!e)
-        fail_msg("taken: %s", to);
-    if (!strstr(why.text, words) || strchr(why.text, '\n'))
-        fail_msg("'%s' does not say '%s'", why.text, words);
-    spec_free(s);
-}
 
 static void a_job_file_makes_a_space_and_a_workload(void **state)
 {
@@ -72,18 +26,6 @@ static void a_job_file_makes_a_space_and_a_workload(void **state)
     assert_true(spec_is_checked(s));
     assert_string_equal(spec_notes(s), "");
     spec_free(s);
-}
-
-static struct program program_of(struct spec *s, const char *config, struct blobs *blobs)
-{
-    struct program p;
-    struct why why = {""};
-    struct config c;
-
-    assert_int_equal(space_config_parse(spec_space(s), config, &c, &why), ERR_OK);
-    if (spec_program(s, &c, &p, blobs, &why))
-        fail_msg("%s", why.text);
-    return p;
 }
 
 static const struct program_define *define_of(const struct program_module *m, const char *name)
@@ -594,68 +536,6 @@ static void bad_jobs_are_refused_by_member(void **state)
     refuses("  \"KernelSpecification\"", "  \"KernelSpecification\" 7", "not JSON at line 10, column");
 }
 
-static void unknown_members_are_refused_by_name(void **state)
-{
-    (void)state;
-    refuses("\"Conditions\"", "\"Conditons\"",
-            "ConfigurationSpace.Conditons: unknown member (did you mean Conditions?)");
-    refuses("\"GlobalSize\"", "\"GlobalSze\"",
-            "KernelSpecification.GlobalSze: unknown member (did you mean GlobalSize?)");
-    refuses("\"Default\": 1", "\"default\": 1",
-            "ConfigurationSpace.TuningParameters[1].default: unknown member (did you mean Default?)");
-    refuses("\"AccessType\": \"WriteOnly\"", "\"Access\": \"WriteOnly\"", "Arguments[1].Access: unknown member");
-    refuses("\"KernelFile\": \"plain.cl\"", "\"File\": \"plain.cl\"", "ReferenceKernel.File: unknown member");
-    refuses("{\"X\": 8}", "{\"X\": 8, \"W\": 2}", "ReferenceKernel.LocalSize.W: unknown member");
-    refuses("  \"KernelSpecification\"", "  \"Budgt\": [], \"KernelSpecification\"",
-            ": Budgt: unknown member (did you mean Budget?)");
-}
-
-static void remarks_and_others_members_are_passed_over(void **state)
-{
-    static const char *const pairs[] = {"  \"KernelSpecification\": {",
-                                        "  \"_why\": 1, \"$schema\": \"x\", \"General\": {\"Anything\": 1}, "
-                                        "\"KernelSpecification\": {\"Stream\": null, \"Misc\": {\"jitify\": true}, "
-                                        "\"_remark\": {\"GlobalSze\": 1},",
-                                        NULL};
-
-    (void)state;
-    spec_free(opened(pairs));
-}
-
-/* By hand: -2 as a char is 0xfe, 0xfffe as a short; 3 as a half is 1.5 * 2^1, 0 10000 1000000000 = 0x4200. */
-static void small_scalars_are_their_bits(void **state)
-{
-    static const struct {
-        const char *type, *value;
-        enum arg_kind kind;
-        int64_t bits;
-    } rows[] = {{"int8", "-2", ARG_B8, 0xfe},     {"uint8", "255", ARG_B8, 255},       {"bool", "1", ARG_B8, 1},
-                {"int16", "-2", ARG_B16, 0xfffe}, {"uint16", "65535", ARG_B16, 65535}, {"half", "3", ARG_B16, 0x4200}};
-
-    (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        char arg[128];
-        const char *const pairs[] = {"\"Type\": \"float\", \"MemoryType\": \"Scalar\", \"FillValue\": 3.0", arg, NULL};
-        struct blobs blobs;
-        struct program p;
-        struct spec *s;
-
-        snprintf(arg, sizeof arg, "\"Type\": \"%s\", \"MemoryType\": \"Scalar\", \"FillValue\": %s", rows[i].type,
-                 rows[i].value);
-        s = opened(pairs);
-        blobs_init(&blobs, 1 << 20);
-        p = program_of(s, "GROUP=2 PER=1 BUG=0", &blobs);
-        for (size_t l = 0; l < p.n_launches; l++) {
-            assert_int_equal(p.launches[l].args[2].kind, rows[i].kind);
-            assert_int_equal(p.launches[l].args[2].integer, rows[i].bits);
-        }
-        assert_string_equal(p.extensions, strcmp(rows[i].type, "half") == 0 ? "cl_khr_fp16" : "");
-        program_fini(&p);
-        blobs_fini(&blobs);
-        spec_free(s);
-    }
-}
-
 static void hostile_expressions_are_refused(void **state)
 {
     static const char expression[] = "GROUP * PER <= max(GROUP)";
@@ -757,40 +637,6 @@ static void sizes_that_are_none_are_told_by_config(void **state)
     spec_free(s);
 }
 
-static void small_scalars_beyond_their_type_are_refused(void **state)
-{
-    static const struct {
-        const char *type, *value, *words;
-    } rows[] = {{"int8", "128", "expected a whole number from -128 to 127 of int8"},
-                {"uint8", "-1", "from 0 to 255"},
-                {"bool", "2", "from 0 to 1"},
-                {"int16", "32768", "from -32768 to 32767"},
-                {"uint16", "1.5", "is 1.5: expected a whole number"},
-                {"half", "70000", "a half is at most 65504"}};
-
-    (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        char arg[128];
-        const char *const pairs[] = {"\"Type\": \"float\", \"MemoryType\": \"Scalar\", \"FillValue\": 3.0", arg, NULL};
-        struct blobs blobs;
-        struct program p;
-        struct config c;
-        struct why why = {""};
-        struct spec *s;
-
-        snprintf(arg, sizeof arg, "\"Type\": \"%s\", \"MemoryType\": \"Scalar\", \"FillValue\": %s", rows[i].type,
-                 rows[i].value);
-        s = opened(pairs);
-        blobs_init(&blobs, 1 << 20);
-        assert_int_equal(space_config_parse(spec_space(s), "GROUP=2 PER=1 BUG=0", &c, &why), ERR_OK);
-        assert_int_equal(spec_program(s, &c, &p, &blobs, &why), ERR_INPUT);
-        if (!strstr(why.text, rows[i].words))
-            fail_msg("'%s' does not say '%s'", why.text, rows[i].words);
-        blobs_fini(&blobs);
-        spec_free(s);
-    }
-}
-
 static void a_cuda_kernel_gets_its_plain_name(void **state)
 {
     static const char *const pairs[] = {"\"Language\": \"OpenCL\"",
@@ -844,10 +690,6 @@ int main(void)
         cmocka_unit_test(the_version_follows_the_kernel_not_the_space),
         cmocka_unit_test(a_budget_is_read),
         cmocka_unit_test(bad_jobs_are_refused_by_member),
-        cmocka_unit_test(unknown_members_are_refused_by_name),
-        cmocka_unit_test(remarks_and_others_members_are_passed_over),
-        cmocka_unit_test(small_scalars_are_their_bits),
-        cmocka_unit_test(small_scalars_beyond_their_type_are_refused),
         cmocka_unit_test(hostile_expressions_are_refused),
         cmocka_unit_test(cyclic_references_are_refused),
         cmocka_unit_test(huge_lists_are_refused),

@@ -47,6 +47,12 @@ static void print_launch(const struct program *p, const struct program_launch *l
     static const char *const phases[] = {"pack", "run", "reference"};
 
     assert((size_t)l->phase < sizeof phases / sizeof phases[0]);
+    if (l->op == LAUNCH_SYMBOL) {
+        printf("  %-9s %s, a variable of module %s, from", phases[l->phase], l->kernel, p->modules[l->i_module].id);
+        print_arg(p, &l->args[0]);
+        printf(", %lld bytes\n", (long long)l->args[1].integer);
+        return;
+    }
     printf("  %-9s %s  groups %lld x %lld x %lld of %lld x %lld x %lld, arguments", phases[l->phase], l->kernel,
            (long long)l->grid[0], (long long)l->grid[1], (long long)l->grid[2], (long long)l->block[0],
            (long long)l->block[1], (long long)l->block[2]);

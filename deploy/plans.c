@@ -151,8 +151,10 @@ static void args(size_t i_plan, int i, const struct exec_launch *l, struct buf *
 
 static void launch(size_t i_plan, int i, const struct exec_launch *l, struct buf *out)
 {
-    static const char *const ops[] = {
-        [EXEC_KERNEL] = "EXEC_KERNEL", [EXEC_FILL] = "EXEC_FILL", [EXEC_COPY] = "EXEC_COPY"};
+    static const char *const ops[] = {[EXEC_KERNEL] = "EXEC_KERNEL",
+                                      [EXEC_FILL] = "EXEC_FILL",
+                                      [EXEC_COPY] = "EXEC_COPY",
+                                      [EXEC_SYMBOL] = "EXEC_SYMBOL"};
     assert(l->n_args == 0 || l->args);
     buf_printf(out, "    {%s, %s, %d, ", ops[l->op], l->phase == EXEC_PACK ? "EXEC_PACK" : "EXEC_RUN", l->i_module);
     deploy_text_string(l->kernel, out);

@@ -217,7 +217,7 @@ static const enum exec_arg_kind kinds[N_ARGS] = {
 static const enum exec_phase phases[N_PHASES] = {
     [PHASE_RUN] = EXEC_RUN, [PHASE_PACK] = EXEC_PACK, [PHASE_REFERENCE] = EXEC_REFERENCE};
 static const enum exec_op ops[N_LAUNCH_OPS] = {
-    [LAUNCH_KERNEL] = EXEC_KERNEL, [LAUNCH_FILL] = EXEC_FILL, [LAUNCH_COPY] = EXEC_COPY};
+    [LAUNCH_KERNEL] = EXEC_KERNEL, [LAUNCH_FILL] = EXEC_FILL, [LAUNCH_COPY] = EXEC_COPY, [LAUNCH_SYMBOL] = EXEC_SYMBOL};
 
 static void make_arg(const struct program_arg *from, struct exec_arg *to)
 {

@@ -55,7 +55,8 @@ enum fill_kind {
     FILL_TURNS,
     N_FILLS
 };
-enum launch_op { LAUNCH_KERNEL, LAUNCH_FILL, LAUNCH_COPY, N_LAUNCH_OPS };
+/* symbol: a buffer's bytes go into a __constant__ or __device__ variable of a CUDA module, named by `kernel`. */
+enum launch_op { LAUNCH_KERNEL, LAUNCH_FILL, LAUNCH_COPY, LAUNCH_SYMBOL, N_LAUNCH_OPS };
 /* pack: once at load, not timed; run: the timed work; reference: run once before checking, fills buffers to compare
  * with. */
 enum launch_phase { PHASE_PACK, PHASE_RUN, PHASE_REFERENCE, N_PHASES };
@@ -228,6 +229,8 @@ struct program_buffer *program_add_buffer(struct program *p, const char *id, enu
                                           int64_t n_elems);
 /* The id of a launch is "l0", "l1", ... until the caller writes another. */
 struct program_launch *program_add_launch(struct program *p, enum launch_op op, enum launch_phase phase);
+struct program_launch *program_add_symbol(struct program *p, int i_module, const char *symbol, int i_buffer,
+                                          int64_t n_bytes); /* with the weights */
 struct program_launch *program_add_kernel(struct program *p, enum launch_phase phase, int i_module, const char *kernel,
                                           const int64_t grid[3], const int64_t block[3]);
 enum err program_arg_buffer(struct program_launch *l, int i_buffer);

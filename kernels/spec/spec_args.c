@@ -246,10 +246,17 @@ static enum err read_vector(struct spec *s, const cJSON *o, const cJSON *files, 
     if (e)
         return e;
     a->access = (enum spec_access)access;
-    if (s->lang == LANG_CUDA_C && cJSON_IsString(memory) && strcasecmp(memory->valuestring, "Constant") == 0)
+    a->is_symbol |=
+        s->lang == LANG_CUDA_C && cJSON_IsString(memory) && strcasecmp(memory->valuestring, "Constant") == 0;
+    if (a->is_symbol && s->lang != LANG_CUDA_C)
         return why_set(why, ERR_UNSUPPORTED,
-                       "%s.MemType: a __constant__ variable cannot be filled: pass a pointer, without MemType",
+                       "%s.MemoryType: Symbol is CUDA's: in OpenCL a Vector, which the kernel takes as __constant",
                        a->where);
+    if (a->is_symbol &&
+        strcmp(a->id, cJSON_IsString(spec_member(o, "Name")) ? spec_member(o, "Name")->valuestring : "") != 0)
+        return why_set(why, ERR_INPUT, "%s.Name: expected the name of the __constant__ variable", a->where);
+    if (a->is_symbol)
+        a->access = SPEC_READ_ONLY;
     a->is_output = cJSON_IsTrue(output) || (cJSON_IsNumber(output) && output->valuedouble != 0);
     e = read_fill(s, o, a->where, files, &a->fill, why);
     if (!e && !size && a->fill.kind != SPEC_BINARY)
@@ -270,10 +277,8 @@ static enum err read_arg(struct spec *s, const cJSON *o, const cJSON *files, siz
     if (!cJSON_IsObject(o))
         return why_set(why, ERR_INPUT, "%s: expected an object", a->where);
     e = read_choice(o, a->where, "MemoryType", memories, 4, &memory, why);
-    if (!e && memory == 3)
-        return why_set(why, ERR_UNSUPPORTED, "%s.MemoryType: Symbol is not supported: expected Scalar, Vector or Local",
-                       a->where);
-    a->memory = (enum spec_memory)memory;
+    a->is_symbol = memory == 3;
+    a->memory = a->is_symbol ? SPEC_VECTOR : (enum spec_memory)memory;
     if (!e)
         e = read_type(o, a, why);
     if (!e)

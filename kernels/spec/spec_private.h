@@ -50,6 +50,7 @@ struct spec_arg {
     enum spec_access access;
     const struct spec_type *type;
     bool is_output;
+    bool is_symbol; /* a vector that is a __constant__ variable of the module, no argument */
     char
         number[SPACE_NAME_BYTES]; /* name of the quantity: elements of a vector or of local memory, value of a scalar */
     struct spec_fill fill;

@@ -3,6 +3,7 @@
 #include "kernels/spec/spec_private.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,7 +157,11 @@ static enum err add_vector(struct making *m, size_t i)
     if (!e)
         e = spec_make_fill(&a->fill, m->s, a->type, n, a->where, &fill, m->blobs, m->why);
     if (!e)
-        e = add_buffer(m, a->id, is_written ? ROLE_OUTPUT : ROLE_INPUT, a->type, n, &fill, &m->buffers[i]);
+        e = add_buffer(m, a->id,
+                       is_written     ? ROLE_OUTPUT
+                       : a->is_symbol ? ROLE_WEIGHT
+                                      : ROLE_INPUT,
+                       a->type, n, &fill, &m->buffers[i]);
     if (e || !is_written)
         return e;
     m->p->buffers[m->buffers[i]].reset_each_run = a->access == SPEC_READ_WRITE;
@@ -249,6 +254,39 @@ static enum err add_local(struct making *m, struct program_launch *l, double n_b
     return ERR_OK;
 }
 
+static bool is_letter(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Does a text name a variable? */
+static bool has_word(const struct blob *text, const char *word)
+{
+    const char *from = (const char *)text->data, *end = from + text->n_bytes;
+    const size_t n = strlen(word);
+
+    for (const char *at = from; (at = memmem(at, (size_t)(end - at), word, n)); at += n)
+        if ((at == from || !is_letter(at[-1])) && (at + n == end || !is_letter(at[n])))
+            return true;
+    return false;
+}
+
+/* Constant memory is filled with the weights, once a module that has the variable. */
+static enum err add_symbols(struct making *m)
+{
+    for (size_t i = 0; i < m->s->n_args; i++)
+        for (int k = 0; m->s->args[i].is_symbol && k < (int)m->p->n_modules; k++) {
+            const struct blob *text = blobs_get(m->blobs, m->p->modules[k].source.hex);
+            const struct program_buffer *b = &m->p->buffers[m->buffers[i]];
+
+            assert(m->buffers[i] >= 0);
+            if (text && has_word(text, b->id) &&
+                !program_add_symbol(m->p, k, b->id, m->buffers[i], b->n_elems * (int64_t)dtype_bytes(b->dtype)))
+                return why_set(m->why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
+        }
+    return ERR_OK;
+}
+
 static enum err add_arg(struct making *m, size_t i, const struct config *c, bool is_reference, struct program_launch *l)
 {
     const struct spec_arg *a = &m->s->args[i];
@@ -278,7 +316,7 @@ static enum err add_launch(struct making *m, const struct spec_kernel *k, const 
     if (!l)
         return why_set(m->why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
     for (size_t i = 0; i < m->s->n_args && !e; i++)
-        e = add_arg(m, i, c, is_reference, l);
+        e = m->s->args[i].is_symbol ? ERR_OK : add_arg(m, i, c, is_reference, l);
     if (!e && shared->has_shared) {
         snprintf(name, sizeof name, "%sSharedMemory", shared->prefix);
         e = count_of(m, c, name, name, 1 << 30, &n_shared);
@@ -371,6 +409,8 @@ enum err spec_program(struct spec *s, const struct config *c, struct program *ou
     for (size_t i = 0; i < s->n_args && !e; i++)
         if (s->args[i].memory == SPEC_VECTOR)
             e = add_vector(&m, i);
+    if (!e)
+        e = add_symbols(&m);
     if (!e && s->has_reference)
         e = add_launch(&m, &s->reference, &s->reference_config, 1);
     if (!e)

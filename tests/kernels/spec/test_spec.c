@@ -518,7 +518,7 @@ static void bad_jobs_are_refused_by_member(void **state)
             "Arguments[2].Type: a scalar of type half2");
     refuses("\"Type\": \"float\", \"MemoryType\": \"Scalar\"", "\"Type\": \"float3\", \"MemoryType\": \"Scalar\"",
             "'float3' is not supported");
-    refuses("\"MemoryType\": \"Scalar\", \"FillValue\": 3.0", "\"MemoryType\": \"Symbol\"", "Symbol is not supported");
+    refuses("\"MemoryType\": \"Scalar\", \"FillValue\": 3.0", "\"MemoryType\": \"Symbol\"", "Symbol is CUDA's");
     refuses("\"MemoryType\": \"Scalar\", \"FillValue\": 3.0", "\"MemoryType\": \"Scalar\"", "Arguments[2].FillValue");
     refuses("\"FillType\": \"Random\"", "\"FillType\": \"Script\"", "Script is not supported");
     refuses("\"FillType\": \"Random\"", "\"FillType\": \"Rnd\"", "expected one of Constant, Random");

@@ -115,7 +115,7 @@ static int count_of(const char *from, const char *end)
 static bool is_text(const char *line, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
+        if (((unsigned char)line[i] < ' ' && line[i] != '\t') || line[i] == 0x7f)
             return false;
     return true;
 }

@@ -87,11 +87,12 @@ struct onnx_operator {
 };
 extern const struct onnx_operator onnx_operators[]; /* ended by name == NULL */
 
-/* The operators of concat.c, eltwise.c, fold.c, move.c, layers.c, normalize.c, places.c, reduce.c, resize.c,
+/* The operators of concat.c, eltwise.c, fold.c, move.c, layers.c, normalize.c, pick.c, places.c, reduce.c, resize.c,
  * transposed.c and windows.c. */
 onnx_op onnx_eltwise, onnx_equal, onnx_is_inf, onnx_where, onnx_mod, onnx_prelu, onnx_gelu, onnx_normalization,
     onnx_log_softmax, onnx_lrn, onnx_group_normalization, onnx_lp_normalization, onnx_size_of, onnx_range, onnx_arg,
-    onnx_hardmax, onnx_cum_sum, onnx_trilu;
+    onnx_hardmax, onnx_cum_sum, onnx_trilu, onnx_top_k, onnx_one_hot, onnx_eye_like, onnx_gather_elements,
+    onnx_gather_nd, onnx_scatter_elements, onnx_scatter_nd;
 onnx_op onnx_binary, onnx_cast, onnx_constant, onnx_constant_of_shape, onnx_shape_of, onnx_gather, onnx_concat,
     onnx_slice, onnx_expand, onnx_reshape, onnx_flatten, onnx_squeeze, onnx_unsqueeze, onnx_transpose, onnx_identity,
     onnx_dropout, onnx_split, onnx_tile, onnx_pad, onnx_depth_to_space, onnx_space_to_depth;
@@ -174,6 +175,10 @@ int onnx_new_scale(struct onnx_import *m, const Onnx__NodeProto *node, int x);
 
 /* Makes the output of a node that nothing computes a layer that only has its shape; false: the shape is not known. */
 bool onnx_stand_in(struct onnx_import *m, const Onnx__NodeProto *node);
+
+/* The node's output: places of an axis of x, rows of a table, by indices of any order; both are made dense. */
+enum onnx_role onnx_gather_rows(struct onnx_import *m, const Onnx__NodeProto *node, struct onnx_value *x,
+                                struct onnx_value *at, int axis);
 
 /* An element-wise layer of values, a, b .. in the text, and behind them a number. */
 enum onnx_role onnx_eltwise_values(struct onnx_import *m, const Onnx__NodeProto *node, const char *text,

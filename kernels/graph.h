@@ -43,6 +43,7 @@ enum graph_op {
     GRAPH_BATCH_GEMM,
     GRAPH_RESIZE,   /* resize2d: images of another size */
     GRAPH_GATHER,   /* rows of a table by numbers */
+    GRAPH_ATTENTION,
     GRAPH_CONSTANT, /* weights of the operators that read it: no kernel */
     N_GRAPH_OPS
 };

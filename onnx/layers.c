@@ -218,6 +218,7 @@ enum onnx_role onnx_matmul(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     struct onnx_value *a = onnx_in(m, node, 0), *b = onnx_in(m, node, 1);
     struct onnx_view x, w;
+    enum onnx_role role;
 
     if (!a || !b || a->shape.rank < 1 || b->shape.rank < 1)
         return onnx_refuse(m, "expected two matrices");
@@ -227,6 +228,8 @@ enum onnx_role onnx_matmul(struct onnx_import *m, const Onnx__NodeProto *node)
         return onnx_is_activation(a) && !onnx_dense(m, a)             ? ONNX_UNSUPPORTED
                : new_dense(m, node, a, b, false, 1) < 0 && !m->failed ? ONNX_UNSUPPORTED
                                                                       : ONNX_TUNED;
+    if (onnx_attention_ends(m, node, &role))
+        return role;
     matrix_of(a, true, &x);
     matrix_of(b, false, &w);
     return multiply(m, node, a, &x, b, &w);
@@ -650,6 +653,11 @@ const struct onnx_operator onnx_operators[] = {
      ONNX_TAKES_DENSE},
     {"GlobalAveragePool", onnx_global_pool, "", ONNX_TAKES_DENSE},
     {"GlobalMaxPool", onnx_global_pool, "", ONNX_TAKES_DENSE},
+    {"Attention", onnx_attention,
+     " is_causal kv_num_heads left_window_size q_num_heads qk_matmul_output_mode right_window_size scale softcap "
+     "softmax_precision ",
+     ONNX_TAKES_VIEWS},
+    {"RotaryEmbedding", onnx_rotary_embedding, " interleaved num_heads rotary_embedding_dim ", ONNX_TAKES_VIEWS},
     {"Softmax", onnx_softmax, " axis ", ONNX_TAKES_VIEWS},
     {"Resize", onnx_resize,
      " antialias axes coordinate_transformation_mode cubic_coeff_a exclude_outside extrapolation_value "

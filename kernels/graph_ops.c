@@ -135,7 +135,7 @@ static enum err dense_shape(struct graph_node *n, const struct graph_shape *cons
     if (in[0]->rank < 2)
         return why_set(why, ERR_INPUT, "dense reads rows, of 2 dimensions or more");
     n->shape = (struct graph_shape){2, {in[0]->dim[0], n->key[GRAPH_K]}};
-    return ERR_OK;
+    return n->n_in > 1 ? check_addend(n, in[1], why) : ERR_OK;
 }
 
 static enum err concat_shape(struct graph_node *n, const struct graph_shape *const in[], struct why *why)
@@ -296,6 +296,12 @@ static void softmax_sizes(const struct graph *g, size_t i, enum dtype t, int lay
     (void)t;
     (void)layout;
     buf_printf(out, " m=%lld n=%lld", (long long)s->dim[0], (long long)graph_stretch(s, 1, s->rank));
+}
+
+static enum err norm_shape(struct graph_node *n, const struct graph_shape *const in[], struct why *why)
+{
+    n->shape = *in[0];
+    return in[0]->rank > 1 ? ERR_OK : why_set(why, ERR_INPUT, "norm reads rows, of 2 dimensions or more");
 }
 
 static void reduce_sizes(const struct graph *g, size_t i, enum dtype t, int layout, struct buf *out)
@@ -490,7 +496,7 @@ const struct graph_rule graph_rules[N_GRAPH_OPS] = {
                       .sizes = pool_sizes},
     [GRAPH_DENSE] = {.name = "dense",
                      .least_in = 1,
-                     .most_in = 1,
+                     .most_in = 2,
                      .needs = GRAPH_KEY(K),
                      .words = RELUS,
                      .shape = dense_shape,
@@ -513,6 +519,8 @@ const struct graph_rule graph_rules[N_GRAPH_OPS] = {
                          .own_words = true,
                          .shape = attention_shape,
                          .sizes = attention_sizes},
+    [GRAPH_NORM] =
+        {.name = "norm", .least_in = 1, .most_in = 1, .own_words = true, .shape = norm_shape, .sizes = softmax_sizes},
     [GRAPH_CONSTANT] = {.name = "constant", .has_shape = true, .shape = given_shape},
     [GRAPH_ELTWISE] = {.name = "eltwise",
                        .least_in = 1,

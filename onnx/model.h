@@ -107,6 +107,17 @@ onnx_op onnx_conv, onnx_gemm, onnx_matmul, onnx_batch_norm, onnx_activation, onn
  * become part of it, *role is that of the product, and the node's output is made. */
 bool onnx_attention_ends(struct onnx_import *m, const Onnx__NodeProto *node, enum onnx_role *role);
 
+/* The same of a quotient or product that ends a normalization of rows. */
+bool onnx_norm_ends(struct onnx_import *m, const Onnx__NodeProto *node, enum onnx_role *role);
+
+/* A normalization without a bias. */
+bool onnx_is_rms(const struct onnx_layer *l);
+
+/* The node's output: the numbers of x along all axes from `axis` on brought to one size, by a layer whose weights are
+ * constants of as many, or NULL. False where they are no such constants. */
+bool onnx_norm_rows(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x, int axis,
+                    double epsilon, bool centres, const struct onnx_value *const weights[2], enum onnx_role *role);
+
 /* The node that made a value has become part of a later one: it counts as folded. */
 void onnx_fold_maker(struct onnx_import *m, const struct onnx_value *v);
 

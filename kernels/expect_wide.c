@@ -448,7 +448,10 @@ static void widen_random(const struct workload *w, enum exact_data data, enum ex
         end_pool(w, t);
     else if (is_op(w, "softmax"))
         widen_softmax(w, mode, t);
-    else if (epilogue_bits_of(w) & EPILOGUE_REQUANT)
+    else if (is_op(w, "norm")) { /* squares of factors far from 1 would be infinite */
+        if (is(t, "x"))
+            t->random = spiked(t, 1, t->shape[1]);
+    } else if (epilogue_bits_of(w) & EPILOGUE_REQUANT)
         widen_requantised(w, t);
     else if (is(t, "scale") && is_op(w, "add"))
         t->random = (struct program_fill){.kind = FILL_TURNS, .lo = 3.7, .hi = 0.004};

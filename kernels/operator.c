@@ -12,6 +12,7 @@
 #include "kernels/depthwise_conv2d/depthwise_conv2d.h"
 #include "kernels/eltwise/eltwise.h"
 #include "kernels/gather/gather.h"
+#include "kernels/norm/norm.h"
 #include "kernels/pool2d/pool2d.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/resize2d/resize2d.h"
@@ -44,6 +45,7 @@ const struct operator_desc *const operator_table[] = {
     &operator_gather,
     &operator_resize2d,
     &operator_attention,
+    &operator_norm,
     /* the next one here */
     NULL,
 };

@@ -2,7 +2,7 @@
 """backend_tests.py BIN ROOT DIR [REGEX] - ONNX's own backend tests (node tests, those of PyTorch's operators and converted models, and
 the light models) through `tune import`, `tune deploy` and the bundle on an OpenCL device; DIR/log.best.jsonl is a log of that device.
 Where a model is not supported, inputs that are no floats are bound as constants from the test's data, and where it is not then, all but
-the first. Whole numbers and truth values are given and compared as floats. Prints what is skipped, by reason, and `N passed, N failed, N skipped`."""
+the first, a float or not. Whole numbers and truth values are given and compared as floats. Prints what is skipped, by reason, and `N passed, N failed, N skipped`."""
 import collections
 import re
 import subprocess
@@ -88,8 +88,8 @@ def store(path, value):
 
 
 def stays_free(value, i, binds):
-    """Is input i no constant? With `binds` of 1 what is no float is one, with 2 all but the first."""
-    return is_number(value) and value.size and (is_float(value) or not binds) and (i == 0 or binds < 2)
+    """Is input i no constant? With `binds` of 1 what is no float is one, with 2 all but the first besides, with 3 all but the first."""
+    return is_number(value) and value.size and (is_float(value) or binds in (0, 3)) and (i == 0 or binds < 2)
 
 
 def prepare(out, model, inputs, outputs, binds):
@@ -147,7 +147,7 @@ def main():
         inputs, outputs = [array(v) for v in inputs], [array(v) for v in outputs]
         limit = limit_of([*inputs, *outputs])
         tried, said = [], ("no input",)
-        for binds in range(3):
+        for binds in range(4):
             free = [stays_free(v, i, binds) for i, v in enumerate(inputs)]
             if isinstance(said, tuple) and free not in tried and (any(free) or not tried):
                 bound = run(binary, root, out, prepare(out, model, inputs, outputs, binds), limit)

@@ -720,6 +720,8 @@ const struct onnx_operator onnx_operators[] = {
      " auto_pad dilations group kernel_shape output_padding output_shape pads strides ", ONNX_TAKES_DENSE},
     {"Gemm", onnx_gemm, " alpha beta broadcast transA transB ", ONNX_TAKES_VIEWS},
     {"MatMul", onnx_matmul, "", ONNX_TAKES_VIEWS},
+    {"QuantizeLinear", onnx_quantize, " axis block_size output_dtype precision saturate ", ONNX_TAKES_DENSE},
+    {"DequantizeLinear", onnx_dequantize, " axis block_size output_dtype ", ONNX_TAKES_DENSE},
     {"BatchNormalization", onnx_batch_norm, " epsilon is_test momentum spatial training_mode ", ONNX_TAKES_DENSE},
     {"Relu", onnx_activation, "", ONNX_TAKES_DENSE},
     {"Clip", onnx_activation, " max min ", ONNX_TAKES_DENSE},

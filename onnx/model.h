@@ -44,6 +44,13 @@ struct onnx_value {
     enum onnx_role role;          /* of that node */
 };
 
+/* What a layer made of QuantizeLinear or DequantizeLinear does with one scale and zero point. */
+struct onnx_quant {
+    bool quantises;
+    float scale;
+    int zero, lo, hi; /* numbers from lo to hi; of DequantizeLinear both are 0 */
+};
+
 /* A line of the graph to be, and its weights; a constant's are those of the layers that read it. */
 struct onnx_layer {
     struct graph_node node;
@@ -51,9 +58,10 @@ struct onnx_layer {
     bool w_transposed;          /* of a dense layer: [k][n] */
     double *factor, *bias;      /* [n_bias] of each channel: w times factor; NULL: no weights */
     int64_t n_w, n_bias;
-    int i_moved;     /* 1 + the layer whose elements this one alone reads, and moves; 0: it computes */
-    bool live;       /* the output depends on it */
-    bool is_missing; /* it stands for a node that nothing computes */
+    int i_moved;                    /* 1 + the layer whose elements this one alone reads, and moves; 0: it computes */
+    const struct onnx_quant *quant; /* NULL: it is neither of the two; else nothing is computed in it besides */
+    bool live;                      /* the output depends on it */
+    bool is_missing;                /* it stands for a node that nothing computes */
 };
 
 /* Element i of a layer's weights. */
@@ -67,6 +75,7 @@ struct onnx_import {
     size_t n_layers, cap_layers;
     struct onnx_row *rows;
     size_t n_rows, cap_rows;
+    const char *const *origins; /* [nodes] the operators that they are counted as (expand.h); NULL: their own */
     int64_t opset;
     const struct onnx_options *options; /* while it is read */
     int outputs[GRAPH_MAX_OUTPUTS];     /* layers */
@@ -91,8 +100,8 @@ struct onnx_operator {
 };
 extern const struct onnx_operator onnx_operators[]; /* ended by name == NULL */
 
-/* The operators of attention.c, concat.c, eltwise.c, fold.c, move.c, layers.c, normalize.c, pick.c, places.c, reduce.c,
- * resize.c, transposed.c and windows.c. */
+/* The operators of attention.c, concat.c, quantised.c, eltwise.c, fold.c, move.c, layers.c, normalize.c, pick.c,
+ * places.c, reduce.c, resize.c, transposed.c and windows.c. */
 onnx_op onnx_eltwise, onnx_equal, onnx_is_inf, onnx_where, onnx_mod, onnx_prelu, onnx_gelu, onnx_normalization,
     onnx_log_softmax, onnx_lrn, onnx_group_normalization, onnx_lp_normalization, onnx_size_of, onnx_range, onnx_arg,
     onnx_hardmax, onnx_cum_sum, onnx_trilu, onnx_top_k, onnx_one_hot, onnx_eye_like, onnx_gather_elements,
@@ -102,7 +111,7 @@ onnx_op onnx_binary, onnx_cast, onnx_constant, onnx_constant_of_shape, onnx_shap
     onnx_dropout, onnx_split, onnx_tile, onnx_pad, onnx_depth_to_space, onnx_space_to_depth;
 onnx_op onnx_attention, onnx_rotary_embedding;
 onnx_op onnx_conv, onnx_gemm, onnx_matmul, onnx_batch_norm, onnx_activation, onnx_pool, onnx_global_pool, onnx_reduce,
-    onnx_softmax, onnx_resize, onnx_conv_transpose;
+    onnx_softmax, onnx_resize, onnx_conv_transpose, onnx_quantize, onnx_dequantize;
 
 /* Is a product of two activations the last one of an attention, which is found by the nodes before it? Then those have
  * become part of it, *role is that of the product, and the node's output is made. */

@@ -41,10 +41,10 @@ enum graph_op {
     GRAPH_RESHAPE, /* the same elements in another shape: no kernel */
     GRAPH_COPY,    /* strided_copy: elements in another order */
     GRAPH_BATCH_GEMM,
-    GRAPH_RESIZE,   /* resize2d: images of another size */
-    GRAPH_GATHER,   /* rows of a table by numbers */
+    GRAPH_RESIZE, /* resize2d: images of another size */
+    GRAPH_GATHER, /* rows of a table by numbers */
     GRAPH_ATTENTION,
-    GRAPH_NORM, /* of rows */
+    GRAPH_NORM,     /* of rows */
     GRAPH_CONSTANT, /* weights of the operators that read it: no kernel */
     N_GRAPH_OPS
 };

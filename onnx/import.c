@@ -369,7 +369,8 @@ static enum err note(struct onnx_import *m, const Onnx__NodeProto *node, const c
 
 void onnx_fold_maker(struct onnx_import *m, const struct onnx_value *v)
 {
-    struct onnx_row *row = v->maker ? row_of(m, v->maker) : NULL;
+    const bool counts = v->maker && (!v->origin || *v->origin);
+    struct onnx_row *row = counts ? row_of(m, v->maker, v->origin) : NULL;
 
     if (!row)
         return;
@@ -420,6 +421,7 @@ static enum err read_node(struct onnx_import *m, const Onnx__NodeProto *node, co
             v->is_float = gives_floats(m, node);
         if (v) {
             v->maker = node;
+            v->origin = origin;
             v->role = role;
         }
     }

@@ -41,6 +41,7 @@ struct onnx_value {
     const struct onnx_view *seen; /* of one that was copied: the view that it was, NULL: none; of that layer */
     int i_seen;
     const Onnx__NodeProto *maker; /* NULL: no node */
+    const char *origin;           /* the operator that it is counted as, "" none; NULL: its own */
     enum onnx_role role;          /* of that node */
 };
 

@@ -26,7 +26,7 @@ allowed() {
     exec) echo "exec/" ;;
     runtime) echo "core/ exec/ runtime/" ;;
     kernels) echo "core/ search_space/ kernels/ $program" ;;
-    onnx) echo "core/ kernels/graph.h kernels/eltwise/expression.h onnx/ $program" ;;
+    onnx) echo "core/ kernels/graph.h kernels/eltwise/expression.h kernels/norm/epsilon.h onnx/ $program" ;;
     libtune) echo "core/ search_space/ logs/ exec/ runtime/ kernels/ libtune/" ;;
     tracker) echo "core/ tracker/" ;;
     agent) echo "core/ runtime/ logs/ agent/ $wire" ;;

@@ -141,7 +141,7 @@ static void data_go_far(void **state)
     assert_int_equal(f->kind, FILL_INT);
     /* thirds: halves of sums that are multiples of 3 */
     assert_true(f->step == 0.25 / 3 || f->step == 0.125 / 3);
-    assert_true(f->lo > 0 && f->hi * f->step >= 1);   /* positive, as the operator has them; some above 1 */
+    assert_true(f->lo > 0 && f->hi * f->step >= 1); /* positive, as the operator has them; some above 1 */
     program_fini(&p);
     blobs_fini(&blobs);
 }

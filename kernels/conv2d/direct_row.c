@@ -150,9 +150,10 @@ static struct build_items region_items(const int64_t *v, const void *arg)
 }
 
 /* 1x1 windows of many pixels and few weights: one tile after the other, all channels of one are copied before its sums,
- * and the next one's are asked for where x does not stay in a second cache. Other long rows: all channels that 400 KB
- * of local memory hold, one block of weights after the other over all tiles. Others: 16 channels of up to 14 whole
- * rows, all blocks of weights over one tile after the other. */
+ * and the next one's are asked for where x does not stay in a second cache. Where x or y is larger than one, eight
+ * tiles at a time: rows are read and written in longer runs, which the core's own prefetching follows. Other long rows:
+ * all channels that 400 KB of local memory hold, one block of weights after the other over all tiles. Others: 16
+ * channels of up to 14 whole rows, all blocks of weights over one tile after the other. */
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
@@ -168,9 +169,11 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
                                                   : 16),
                   across = CEIL(z.q, nv * lanes), blocks = CEIL(kg, mr);
     const bool by_tile = flat && cb == cg && across >= 16 && kg * cg <= 1 << 18;
-    const int64_t tq = by_tile ? least(across, 32)
-                       : flat  ? least(across, 1 + room / (cb * nv * lanes))
-                               : least(across, 5);
+    const bool in_runs = by_tile && 4 * z.q * (z.c > z.k ? z.c : z.k) > 1 << 21;
+    const int64_t tq = in_runs   ? least(8, 1 + room / (cb * nv * lanes))
+                       : by_tile ? least(across, 32)
+                       : flat    ? least(across, 1 + room / (cb * nv * lanes))
+                                 : least(across, 5);
     const int64_t sums = flat && cb == cg ? 1 : rows * (least(z.q, tq * nv * lanes) + z.s) * mr;
 
     const char *const blocking[] = {"kt", "tp", "tq", NULL};
@@ -185,8 +188,8 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
                                                {"cb", cb},
                                                {"ku", cb % 4 == 0 ? 4 : 1},
                                                {"kt", least(2 * blocks - 1, 1 + room / sums)},
-                                               {"swap", (flat && !by_tile) || few},
-                                               {"pf", by_tile && z.c * z.q * 4 > 1 << 20},
+                                               {"swap", (flat && !by_tile) || few || in_runs},
+                                               {"pf", in_runs || (by_tile && z.c * z.q * 4 > 1 << 20)},
                                                {NULL, 0}},
                  out);
     if (!space_is_valid(s, out, NULL))

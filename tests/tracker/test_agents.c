@@ -144,17 +144,17 @@ static void a_beat_says_what_an_agent_does(void **state)
     register_as(r, "a", "cpu", -1, "");
     rig_pass(r, 1000);
     result = rig_must(r, "agent_beat",
-                      "{'agent':'a','state':'busy','current':{'trial':'t1'},'temperature':61.5,'load':0.5}");
+                      "{'agent':'a','state':'cooling','current':{'trial':'t1'},'temperature':61.5,'load':0.5}");
     assert_int_equal(number_in(result, "drain"), 0);
     cJSON_Delete(result);
     e = entry(r, "devices", "a");
-    assert_string_equal(text_in(e, "state"), "busy");
+    assert_string_equal(text_in(e, "state"), "cooling");
     assert_string_equal(text_in(object_in(e, "current"), "trial"), "t1");
     assert_true(real_in(e, "temperature") == 61.5 && real_in(e, "load") == 0.5);
     assert_int_equal(number_in(e, "last_seen_ms"), r->wall_ms);
     rig_do(r, "agent_beat", "{'agent':'a'}");
     e = entry(r, "devices", "a");
-    assert_string_equal(text_in(e, "state"), "busy"); /* nothing new about it */
+    assert_string_equal(text_in(e, "state"), "cooling"); /* nothing new about it */
     assert_true(cJSON_IsNull(cJSON_GetObjectItem(e, "current")));
     ((struct agent *)table_get_text(&r->t->agents, "a"))->drain = true;
     result = rig_must(r, "agent_beat", "{'agent':'a'}");
@@ -174,8 +174,8 @@ static void a_silent_agent_is_shown_as_lost_until_it_is_heard_of(void **state)
     assert_string_equal(state_of(r, "a"), "idle");
     rig_pass(r, 1);
     assert_string_equal(state_of(r, "a"), "lost");
-    rig_do(r, "agent_beat", "{'agent':'a','state':'busy'}");
-    assert_string_equal(state_of(r, "a"), "busy");
+    rig_do(r, "agent_beat", "{'agent':'a','state':'cooling'}");
+    assert_string_equal(state_of(r, "a"), "cooling");
     forget_entry(r);
 }
 

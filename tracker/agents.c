@@ -424,7 +424,7 @@ enum err op_devices(struct call *c)
     for (const struct agent *a = c->t->first_agent; a; a = a->later) {
         if (a->gone || a->serial <= in->after || (in->key[0] && strcmp(in->key, a->key) != 0))
             continue;
-        if (n_bytes > REPLY_BYTES || n++ == in->max) {
+        if (n_bytes > REPLY_BYTES || (in->max && n++ == in->max)) {
             out->next = a->serial - 1;
             break;
         }

@@ -253,7 +253,7 @@ STRUCT(agent_mode_args,
     TEXT(agent, MUST, FORM(NAME)) TEXT(mode, MUST, .one_of = "serve drain reserve") TEXT(user, EMPTY, UP_TO(CALL_USER_BYTES)))
 
 CALL(DEVICES, devices, devices_args, devices_result, READS, NEVER)
-STRUCT(devices_args, TEXT(key, EMPTY) I64(after, MAY) I64(max, MAY, .min = 1, .max = 16384, OR(i64, 16384)))
+STRUCT(devices_args, TEXT(key, EMPTY) I64(after, MAY) I64(max, MAY))
 STRUCT(devices_result, LIST(devices, MUST, OF(peer_entry)) LIST(builders, MAY, OF(peer_entry)) I64(next, MAY))
 
 CALL(STATUS, status, nothing, status_result, READS, NEVER)

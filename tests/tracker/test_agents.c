@@ -466,10 +466,36 @@ static void a_job_for_a_board_that_is_off_says_so(void **state)
     expect_waits(r, 1, "no device of key cpu is there");
 }
 
+/* Three agents and a builder in pieces of two: who is behind `after` comes next, and 0 ends it. */
+static void devices_come_in_pieces(void **state)
+{
+    struct rig *r = *state;
+    cJSON *first, *then, *all;
+
+    register_as(r, "a", "cpu", -1, "");
+    register_as(r, "b", "cpu", -1, "");
+    rig_do(r, "builder_register", "{'agent':'m','nonce':'n','arches':['sm_61']}");
+    register_as(r, "c", "cpu", -1, "");
+    first = rig_must(r, "devices", "{'max':2}");
+    assert_int_equal(count_in(first, "devices"), 2);
+    assert_string_equal(text_in(item_in(first, "devices", 1), "agent"), "b");
+    then = rig_must(r, "devices", "{'max':2,'after':%d}", (int)number_in(first, "next"));
+    assert_int_equal(count_in(then, "devices"), 1);
+    assert_int_equal(count_in(then, "builders"), 1);
+    assert_string_equal(text_in(item_in(then, "devices", 0), "agent"), "c");
+    assert_int_equal(number_in(then, "next"), 0);
+    all = rig_must(r, "devices", "{'max':0}");
+    assert_int_equal(count_in(all, "devices"), 3);
+    cJSON_Delete(first);
+    cJSON_Delete(then);
+    cJSON_Delete(all);
+}
+
 int main(void)
 {
 #define FACT(name) cmocka_unit_test_setup_teardown(name, start, stop)
     const struct CMUnitTest tests[] = {
+        FACT(devices_come_in_pieces),
         FACT(a_device_is_shown_as_it_registered),
         FACT(a_builder_is_shown_apart_from_devices),
         FACT(an_agent_may_come_back_as_the_other_kind),

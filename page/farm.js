@@ -3,7 +3,7 @@
 "use strict";
 tune.farm = (function () {
   const { el, fill, get } = tune;
-  const SHOWN = 100, SILENT_MS = 35000;
+  const SHOWN = 100, DEVICES = 30, SILENT_MS = 35000;
 
   const nameOf = (d) => (d.device && d.device.name) || d.compiler || "";
   const temperature = (v) => (v > 0 ? v.toFixed(0) + " °C" : "–");
@@ -75,7 +75,7 @@ tune.farm = (function () {
       const t = now(), all = [...devices.values()].filter((d) => d.state !== "gone"), rank = (d) => (d.state === "lost" ? 2 : d.leased ? 0 : 1);
       const some = all.filter((d) => !view.text || [d.key, d.agent, d.leased ? "busy" : d.state, nameOf(d), d.mode].join(" ").toLowerCase().includes(view.text));
       some.sort((a, b) => rank(a) - rank(b) || (a.key < b.key ? -1 : a.key > b.key ? 1 : a.agent < b.agent ? -1 : 1));
-      const shown = view.all ? some : some.slice(0, SHOWN), made = [...builders.values()].filter((b) => b.state !== "gone");
+      const shown = view.all ? some : some.slice(0, DEVICES), made = [...builders.values()].filter((b) => b.state !== "gone");
       search.hidden = all.length < 8;
       fill(list, some.length ? tune.table(["agent", "key", "state", "device", ["leased", "n"], ["done", "n"], ["failed", "n"], ["temperature", "n"], ["load", "n"], ["canary", "n"], ["heard of", "n"]], shown.map((d) => deviceRow(d, t)), { class: "rows-as-cards", id: "devices" })
         : el("p", { class: "soft" }, all.length ? "No device fits." : el("span", null, "None: ", el("code", null, "tune-agent --tracker URL --key NAME"), " brings one.")),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """browser.py - a headless Chromium, driven over a pipe by its own protocol; nothing but Python's library is needed."""
 import base64
+import fcntl
 import json
 import os
 import shutil
@@ -23,16 +24,19 @@ class Browser:
         self.profile = tempfile.mkdtemp(prefix="tune-page.")
         to_read, self.to = os.pipe()
         self.back, to_write = os.pipe()
-        os.set_inheritable(to_read, True)
-        os.set_inheritable(to_write, True)
-        script = 'exec 3<&%d 4>&%d; exec "$@"' % (to_read, to_write)
+        high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 10) for fd in (to_read, to_write)]
+
+        def take_places():  # the protocol's: 3 is read, 4 written
+            os.dup2(high[0], 3)
+            os.dup2(high[1], 4)
+
         self.process = subprocess.Popen(
-            ["sh", "-c", script, "sh", path, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-             "--disable-dev-shm-usage", "--no-first-run", "--disable-extensions", "--disable-background-networking",
-             "--remote-debugging-pipe", "--user-data-dir=" + self.profile, "about:blank"],
-            pass_fds=(to_read, to_write), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        os.close(to_read)
-        os.close(to_write)
+            [path, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--disable-dev-shm-usage", "--no-first-run",
+             "--disable-extensions", "--disable-background-networking", "--remote-debugging-pipe", "--user-data-dir=" + self.profile,
+             "about:blank"],
+            preexec_fn=take_places, pass_fds=(3, 4), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for fd in [to_read, to_write] + high:
+            os.close(fd)
         self.n, self.rest, self.session, self.errors = 0, b"", None, []
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]

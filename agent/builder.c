@@ -505,7 +505,7 @@ static bool beat_step(void *workshop, int i)
 
     (void)i;
     builder_counts(w, &done, &failed);
-    enlist_beat(&w->enlist, n_held, done, failed);
+    enlist_beat(&w->enlist, n_held, done, failed, 0);
     enlist_nap(&w->enlist, atomic_load(&w->enlist.renew_ms));
     return true;
 }

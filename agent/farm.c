@@ -71,6 +71,8 @@ static void count(struct farm *f, const struct record *r)
     pthread_mutex_lock(&f->hands.lock);
     f->done++;
     f->failed += r->status != STATUS_OK;
+    if (r->canary_after > 0)
+        f->canary_ns = r->canary_after;
     assert(f->failed <= f->done);
     pthread_mutex_unlock(&f->hands.lock);
 }
@@ -231,6 +233,7 @@ bool farm_beat_step(void *farm, int i)
 {
     struct farm *f = farm;
     int64_t done, failed;
+    double canary_ns;
     int n_held;
 
     (void)i;
@@ -238,8 +241,9 @@ bool farm_beat_step(void *farm, int i)
     farm_counts(f, &done, &failed);
     pthread_mutex_lock(&f->hands.lock);
     n_held = f->n_held;
+    canary_ns = f->canary_ns;
     pthread_mutex_unlock(&f->hands.lock);
-    enlist_beat(&f->enlist, n_held, done, failed);
+    enlist_beat(&f->enlist, n_held, done, failed, canary_ns);
     enlist_nap(&f->enlist, atomic_load(&f->enlist.renew_ms));
     return true;
 }

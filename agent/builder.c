@@ -550,6 +550,7 @@ static void init_forges(struct workshop *w)
         forge_init(&w->forges[i], &(struct forge_options){.dir = w->dir.temp.path,
                                                           .i = i,
                                                           .wrapper = o->child_wrapper,
+                                                          .cage = o->cage,
                                                           .stop = o->stop,
                                                           .sandbox = o->sandbox,
                                                           .sandbox_arg = o->sandbox_arg});

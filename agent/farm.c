@@ -267,8 +267,12 @@ static enum err enroll(struct enlist *x, int64_t *lease_ms, void *arg, struct wh
                                              .capacity =
                                                  f->rig->n_forges ? f->rig->n_forges + 2 * f->options.batch : 0};
     struct agent_register_result result;
+    char words[CAGE_WORDS_BYTES + 16];
+    const char *cage = rig_cage_words(f->rig, words, sizeof words);
     enum err e;
 
+    if (args.device && cage)
+        cJSON_AddStringToObject(args.device, "cage", cage);
     snprintf(arch, sizeof arch, "sm_%lld", (long long)d->sm);
     e = client_agent_register(x->client, &args, &result, NULL, why);
     if (e)

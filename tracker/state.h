@@ -80,7 +80,8 @@ struct tracker_trial {
     char fingerprint[SHA256_HEX + 1]; /* "" = any */
     struct sha256 program, anchor;    /* anchor "" = none */
     bool leased;
-    struct agent *agent; /* of the lease; NULL for a lease of before a restart */
+    struct agent *agent;                  /* of the lease; NULL for a lease of before a restart */
+    int64_t holder, before[MAX_ATTEMPTS]; /* who leased it last (serial), and that agent's tokens before this one */
     int64_t deadline_ns;
     int64_t since_ns;                  /* it is open, or leased, since then */
     double charged_ms;                 /* what the lane was charged at the grant */

@@ -188,6 +188,9 @@ enum onnx_role onnx_finish(struct onnx_import *m, const Onnx__NodeProto *node, i
 
 bool onnx_is_activation(const struct onnx_value *v); /* NULL is none */
 
+/* Could what follows be done in the kernel of the layer that gives `v`? */
+bool onnx_is_open(const struct onnx_import *m, const struct onnx_value *v);
+
 /* A constant of one number a channel, or left out. */
 bool onnx_is_vector(const struct onnx_value *v, int64_t n);
 

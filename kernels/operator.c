@@ -14,6 +14,7 @@
 #include "kernels/gather/gather.h"
 #include "kernels/norm/norm.h"
 #include "kernels/pool2d/pool2d.h"
+#include "kernels/quantize/quantize.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/resize2d/resize2d.h"
 #include "kernels/rnn/rnn.h"
@@ -46,6 +47,7 @@ const struct operator_desc *const operator_table[] = {
     &operator_resize2d,
     &operator_attention,
     &operator_norm,
+    &operator_quantize,
     /* the next one here */
     NULL,
 };

@@ -213,7 +213,8 @@ static void put_operand(struct chain *c, const struct operand *o, const struct g
 
     if (o->is_number)
         put_number(c, (double)o->number);
-    else if (n && o->sole && n->op == GRAPH_ELTWISE && graph_same_shape(&n->shape, y)) {
+    else if (n && o->sole && n->op == GRAPH_ELTWISE && !c->m->layers[o->i_layer].quant &&
+             graph_same_shape(&n->shape, y)) {
         c->has_inlined = true;
         put_calls(c, n);
     } else

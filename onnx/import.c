@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "onnx/import.h"
 
+#include "onnx/expand.h"
 #include "onnx/model.h"
 #include "onnx/views.h"
 
@@ -246,15 +247,15 @@ static enum err read_inputs(struct onnx_import *m, struct why *why)
 
 /* ---- nodes ---- */
 
-/* The row of a node's operator. */
-static struct onnx_row *row_of(struct onnx_import *m, const Onnx__NodeProto *node)
+/* The row of a node's operator, or of the one that it is counted as. */
+static struct onnx_row *row_of(struct onnx_import *m, const Onnx__NodeProto *node, const char *origin)
 {
-    const char *type = node->op_type ? node->op_type : "";
+    const char *type = origin ? origin : node->op_type ? node->op_type : "";
+    const bool own = origin || is_own_domain(node->domain);
     char op[128];
     char *kept;
 
-    snprintf(op, sizeof op, "%.60s%s%.60s", is_own_domain(node->domain) ? "" : node->domain,
-             is_own_domain(node->domain) ? "" : ".", type);
+    snprintf(op, sizeof op, "%.60s%s%.60s", own ? "" : node->domain, own ? "" : ".", type);
     for (size_t i = 0; i < m->n_rows; i++)
         if (strcmp(m->rows[i].op, op) == 0)
             return &m->rows[i];
@@ -341,12 +342,18 @@ static enum err check_inputs(struct onnx_import *m, const Onnx__NodeProto *node,
     return ERR_OK;
 }
 
-static enum err note(struct onnx_import *m, const Onnx__NodeProto *node, enum onnx_role role, struct why *why)
+/* Of what stands for a part of an operator only what is not supported is counted. */
+static enum err note(struct onnx_import *m, const Onnx__NodeProto *node, const char *origin, enum onnx_role role,
+                     struct why *why)
 {
-    struct onnx_row *row = row_of(m, node);
+    const bool counts = !origin || *origin || role == ONNX_UNSUPPORTED;
+    struct onnx_row *row = counts ? row_of(m, node, origin && *origin ? origin : NULL) : NULL;
     const char *name = node->name && *node->name ? node->name : node->n_output ? node->output[0] : "";
     char *words;
 
+    m->i_row = row ? (int)(row - m->rows) + 1 : 0;
+    if (!counts)
+        return ERR_OK;
     if (!row)
         return why_set(why, ERR_LIMIT, "more operators than a model of this size may have");
     row->n[role]++;
@@ -363,33 +370,33 @@ static enum err note(struct onnx_import *m, const Onnx__NodeProto *node, enum on
 
 void onnx_fold_maker(struct onnx_import *m, const struct onnx_value *v)
 {
-    struct onnx_row *row = v->maker ? row_of(m, v->maker) : NULL;
-
-    if (!row)
-        return;
-    assert(row->n[v->role] > 0);
-    row->n[v->role]--;
-    row->n[ONNX_FOLDED]++;
+    if (!v->i_row)
+        return; /* part of an operator, which is not counted by itself */
+    assert(m->rows[v->i_row - 1].n[v->role] > 0);
+    m->rows[v->i_row - 1].n[v->role]--;
+    m->rows[v->i_row - 1].n[ONNX_FOLDED]++;
 }
 
 /* Are the elements that a node gives floats? As those of its first input, of Where and CastLike its second, but for
  * operators with a type of their own. */
 static bool gives_floats(const struct onnx_import *m, const Onnx__NodeProto *node)
 {
-    static const char *const whole[] = {"And",   "ArgMax", "ArgMin", "Equal",       "Greater", "GreaterOrEqual",
-                                        "IsInf", "IsNaN",  "Less",   "LessOrEqual", "Not",     "Or",
-                                        "Xor"};
+    static const char *const whole[] = {"And",   "ArgMax", "ArgMin",      "Equal", "Greater", "GreaterOrEqual", "IsInf",
+                                        "IsNaN", "Less",   "LessOrEqual", "Not",   "Or",      "QuantizeLinear", "Xor"};
     const bool second = strcmp(node->op_type, "Where") == 0 || strcmp(node->op_type, "CastLike") == 0;
     const struct onnx_value *x = onnx_in(m, node, second);
 
     for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++)
         if (strcmp(node->op_type, whole[i]) == 0)
             return false;
+    if (strcmp(node->op_type, "DequantizeLinear") == 0)
+        return true;
     return strcmp(node->op_type, "Cast") == 0 ? onnx_is_float_type(onnx_attribute_int(node, "to", 0))
                                               : !x || x->is_float;
 }
 
-static enum err read_node(struct onnx_import *m, const Onnx__NodeProto *node, struct why *why)
+/* Node i, of which `origin` is the operator that it is counted as. */
+static enum err read_node(struct onnx_import *m, const Onnx__NodeProto *node, const char *origin, struct why *why)
 {
     const struct onnx_operator *o = operator_of(node);
     enum onnx_role role = check_known(m, node, o);
@@ -410,14 +417,20 @@ static enum err read_node(struct onnx_import *m, const Onnx__NodeProto *node, st
             v->kind = ONNX_NOT_HERE;
         if (v && v->kind == ONNX_ACTIVATION)
             v->is_float = gives_floats(m, node);
-        if (v) {
-            v->maker = node;
-            v->role = role;
-        }
     }
     if (role == ONNX_UNSUPPORTED && node->op_type)
         onnx_stand_in(m, node);
-    return note(m, node, role, why);
+    e = note(m, node, origin, role, why);
+    for (size_t i = 0; i < node->n_output; i++) {
+        struct onnx_value *v = onnx_out(m, node, i);
+
+        if (v) {
+            v->maker = node;
+            v->role = role;
+            v->i_row = m->i_row;
+        }
+    }
+    return e;
 }
 
 static bool is_given(const struct onnx_import *m, int i_layer)
@@ -501,6 +514,8 @@ static enum err read_model(struct onnx_import *m, struct why *why)
     enum err e = g->n_sparse_initializer ? why_set(why, ERR_UNSUPPORTED, "sparse constants") : read_opset(m, why);
 
     if (!e)
+        e = onnx_expand_nodes(&m->file, &m->origins, why);
+    if (!e)
         e = list_values(m, why);
     if (!e)
         e = count_readers(m, why);
@@ -511,7 +526,7 @@ static enum err read_model(struct onnx_import *m, struct why *why)
     if (!e)
         e = read_inputs(m, why);
     for (size_t i = 0; i < g->n_node && !e; i++)
-        e = read_node(m, g->node[i], why);
+        e = read_node(m, g->node[i], m->origins ? m->origins[i] : NULL, why);
     if (!e)
         find_outputs(m);
     return !e && m->failed ? why_set(why, ERR_LIMIT, "more than %d layers, or memory", GRAPH_MAX_NODES) : e;

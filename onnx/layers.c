@@ -235,11 +235,44 @@ enum onnx_role onnx_matmul(struct onnx_import *m, const Onnx__NodeProto *node)
     return multiply(m, node, a, &x, b, &w);
 }
 
+/* The node's output, which is a product so far, times alpha, and with beta times a third matrix, of any shape that is
+ * repeated to it. */
+static enum onnx_role add_third(struct onnx_import *m, const Onnx__NodeProto *node, enum onnx_role role, double alpha)
+{
+    const struct onnx_value *c = onnx_in(m, node, 2);
+    const double beta = onnx_attribute_real(node, "beta", 1);
+    const struct graph_shape shape = onnx_out(m, node, 0)->shape;
+    struct onnx_value y;
+
+    if ((alpha < 1 || alpha > 1) && role != ONNX_UNSUPPORTED && !m->failed) {
+        y = *onnx_out(m, node, 0);
+        y.sole = true;
+        role = onnx_eltwise_values(m, node, "mul(a,b)", (const struct onnx_value *const[]){&y}, 1, alpha);
+    }
+    if (!c || role == ONNX_UNSUPPORTED || m->failed)
+        return role;
+    y = *onnx_out(m, node, 0);
+    y.sole = true;
+    role = onnx_eltwise_values(m, node, beta < 1 || beta > 1 ? "add(a,mul(b,c))" : "add(a,b)",
+                               (const struct onnx_value *const[]){&y, c}, 2, beta);
+    if (role != ONNX_UNSUPPORTED && !m->failed && !graph_same_shape(&onnx_out(m, node, 0)->shape, &shape))
+        return onnx_refuse(m, "a third matrix that does not fit");
+    return role;
+}
+
+/* A constant bias, a number for each column, or one. */
+static bool is_bias(const struct onnx_value *c, int64_t n)
+{
+    const int64_t n_c = c->kind == ONNX_CONSTANT ? onnx_shape_elems(&c->shape) : 0;
+
+    return (n_c == n || n_c == 1) && c->shape.rank <= 2 && (c->shape.rank < 2 || c->shape.dim[0] == 1);
+}
+
 enum onnx_role onnx_gemm(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const struct onnx_value *a = onnx_in(m, node, 0), *c = onnx_in(m, node, 2), *w = onnx_in(m, node, 1);
     const bool n_first = onnx_attribute_int(node, "transB", 0) != 0;
-    const int64_t n = w && w->shape.rank == 2 ? w->shape.dim[!n_first] : 0, n_c = c ? onnx_shape_elems(&c->shape) : 0;
+    const int64_t n = w && w->shape.rank == 2 ? w->shape.dim[!n_first] : 0;
     const double alpha = onnx_attribute_real(node, "alpha", 1), beta = onnx_attribute_real(node, "beta", 1);
     struct onnx_value x;
     struct onnx_view s, s_w;
@@ -254,18 +287,18 @@ enum onnx_role onnx_gemm(struct onnx_import *m, const Onnx__NodeProto *node)
         onnx_view_of(w, &s_w);
         if (n_first)
             turn(&s_w);
-        return c || alpha < 1 || alpha > 1 ? onnx_refuse(m, "of two activations with a third, or a factor")
-                                           : multiply(m, node, a, &s, w, &s_w);
+        return add_third(m, node, multiply(m, node, a, &s, w, &s_w), alpha);
     }
-    if (c && (c->kind != ONNX_CONSTANT || (n_c != n && n_c != 1) || (c->shape.rank == 2 && c->shape.dim[0] != 1) ||
-              c->shape.rank > 2))
-        return onnx_refuse(m, "expected a constant bias, a number for each column");
     if (!ordered(m, a, &s, &x))
         return m->failed ? ONNX_TUNED : ONNX_UNSUPPORTED;
     i = new_dense(m, node, &x, w, n_first, alpha);
-    for (int64_t k = 0; i >= 0 && c && k < n; k++)
-        m->layers[i].bias[k] = beta * onnx_at(c, n_c == 1 ? 0 : k);
-    return i < 0 && !m->failed ? ONNX_UNSUPPORTED : ONNX_TUNED;
+    if (i < 0)
+        return m->failed ? ONNX_TUNED : ONNX_UNSUPPORTED;
+    if (c && !is_bias(c, n))
+        return add_third(m, node, ONNX_TUNED, 1) == ONNX_UNSUPPORTED ? ONNX_UNSUPPORTED : ONNX_TUNED;
+    for (int64_t k = 0; c && k < n; k++)
+        m->layers[i].bias[k] = beta * onnx_at(c, onnx_shape_elems(&c->shape) == 1 ? 0 : k);
+    return ONNX_TUNED;
 }
 
 /* ---- a number for each channel ---- */
@@ -598,6 +631,8 @@ const struct onnx_operator onnx_operators[] = {
      " auto_pad dilations group kernel_shape output_padding output_shape pads strides ", ONNX_TAKES_DENSE},
     {"Gemm", onnx_gemm, " alpha beta broadcast transA transB ", ONNX_TAKES_VIEWS},
     {"MatMul", onnx_matmul, "", ONNX_TAKES_VIEWS},
+    {"QuantizeLinear", onnx_quantize, " axis block_size output_dtype precision saturate ", ONNX_TAKES_DENSE},
+    {"DequantizeLinear", onnx_dequantize, " axis block_size output_dtype ", ONNX_TAKES_DENSE},
     {"BatchNormalization", onnx_batch_norm, " epsilon is_test momentum spatial training_mode ", ONNX_TAKES_DENSE},
     {"Relu", onnx_activation, "", ONNX_TAKES_DENSE},
     {"Clip", onnx_activation, " max min ", ONNX_TAKES_DENSE},
@@ -691,6 +726,14 @@ const struct onnx_operator onnx_operators[] = {
     {"ArgMax", onnx_arg, " axis keepdims select_last_index ", ONNX_TAKES_DENSE},
     {"ArgMin", onnx_arg, " axis keepdims select_last_index ", ONNX_TAKES_DENSE},
     {"Hardmax", onnx_hardmax, " axis ", ONNX_TAKES_DENSE},
+    {"TopK", onnx_top_k, " axis k largest sorted ", ONNX_TAKES_DENSE},
+    {"OneHot", onnx_one_hot, " axis ", ONNX_TAKES_DENSE},
+    {"EyeLike", onnx_eye_like, " dtype k ", ONNX_TAKES_ALL},
+    {"GatherElements", onnx_gather_elements, " axis ", ONNX_TAKES_DENSE},
+    {"GatherND", onnx_gather_nd, " batch_dims ", ONNX_TAKES_DENSE},
+    {"Scatter", onnx_scatter_elements, " axis ", ONNX_TAKES_DENSE},
+    {"ScatterElements", onnx_scatter_elements, " axis reduction ", ONNX_TAKES_DENSE},
+    {"ScatterND", onnx_scatter_nd, " reduction ", ONNX_TAKES_DENSE},
     {"CumSum", onnx_cum_sum, " exclusive reverse ", ONNX_TAKES_VIEWS},
     {"Trilu", onnx_trilu, " upper ", ONNX_TAKES_DENSE},
     {"CastLike", onnx_cast, " saturate round_mode ", ONNX_TAKES_DENSE},

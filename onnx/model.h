@@ -42,6 +42,14 @@ struct onnx_value {
     int i_seen;
     const Onnx__NodeProto *maker; /* NULL: no node */
     enum onnx_role role;          /* of that node */
+    int i_row;                    /* 1 + the row that counts it; 0: none */
+};
+
+/* What a layer made of QuantizeLinear or DequantizeLinear does with one scale and zero point. */
+struct onnx_quant {
+    bool quantises;
+    float scale;
+    int zero, lo, hi; /* numbers from lo to hi; of DequantizeLinear both are 0 */
 };
 
 /* A line of the graph to be, and its weights; a constant's are those of the layers that read it. */
@@ -51,9 +59,10 @@ struct onnx_layer {
     bool w_transposed;          /* of a dense layer: [k][n] */
     double *factor, *bias;      /* [n_bias] of each channel: w times factor; NULL: no weights */
     int64_t n_w, n_bias;
-    int i_moved;     /* 1 + the layer whose elements this one alone reads, and moves; 0: it computes */
-    bool live;       /* the output depends on it */
-    bool is_missing; /* it stands for a node that nothing computes */
+    int i_moved;                    /* 1 + the layer whose elements this one alone reads, and moves; 0: it computes */
+    const struct onnx_quant *quant; /* NULL: it is neither of the two; else nothing is computed in it besides */
+    bool live;                      /* the output depends on it */
+    bool is_missing;                /* it stands for a node that nothing computes */
 };
 
 /* Element i of a layer's weights. */
@@ -67,6 +76,8 @@ struct onnx_import {
     size_t n_layers, cap_layers;
     struct onnx_row *rows;
     size_t n_rows, cap_rows;
+    int i_row; /* 1 + that of the node read last; 0: it is not counted */
+    const char *const *origins; /* [nodes] the operators that they are counted as (expand.h); NULL: their own */
     int64_t opset;
     const struct onnx_options *options; /* while it is read */
     int outputs[GRAPH_MAX_OUTPUTS];     /* layers */
@@ -91,17 +102,18 @@ struct onnx_operator {
 };
 extern const struct onnx_operator onnx_operators[]; /* ended by name == NULL */
 
-/* The operators of attention.c, concat.c, eltwise.c, fold.c, move.c, layers.c, normalize.c, places.c, reduce.c, resize.c,
- * transposed.c and windows.c. */
+/* The operators of attention.c, concat.c, quantised.c, eltwise.c, fold.c, move.c, layers.c, normalize.c, pick.c,
+ * places.c, reduce.c, resize.c, transposed.c and windows.c. */
 onnx_op onnx_eltwise, onnx_equal, onnx_is_inf, onnx_where, onnx_mod, onnx_prelu, onnx_gelu, onnx_normalization,
     onnx_log_softmax, onnx_lrn, onnx_group_normalization, onnx_lp_normalization, onnx_size_of, onnx_range, onnx_arg,
-    onnx_hardmax, onnx_cum_sum, onnx_trilu;
+    onnx_hardmax, onnx_cum_sum, onnx_trilu, onnx_top_k, onnx_one_hot, onnx_eye_like, onnx_gather_elements,
+    onnx_gather_nd, onnx_scatter_elements, onnx_scatter_nd;
 onnx_op onnx_binary, onnx_cast, onnx_constant, onnx_constant_of_shape, onnx_shape_of, onnx_gather, onnx_concat,
     onnx_slice, onnx_expand, onnx_reshape, onnx_flatten, onnx_squeeze, onnx_unsqueeze, onnx_transpose, onnx_identity,
     onnx_dropout, onnx_split, onnx_tile, onnx_pad, onnx_depth_to_space, onnx_space_to_depth;
 onnx_op onnx_attention, onnx_rotary_embedding;
 onnx_op onnx_conv, onnx_gemm, onnx_matmul, onnx_batch_norm, onnx_activation, onnx_pool, onnx_global_pool, onnx_reduce,
-    onnx_softmax, onnx_resize, onnx_conv_transpose;
+    onnx_softmax, onnx_resize, onnx_conv_transpose, onnx_quantize, onnx_dequantize;
 
 /* Is a product of two activations the last one of an attention, which is found by the nodes before it? Then those have
  * become part of it, *role is that of the product, and the node's output is made. */
@@ -200,6 +212,10 @@ int onnx_new_scale(struct onnx_import *m, const Onnx__NodeProto *node, int x);
 
 /* Makes the output of a node that nothing computes a layer that only has its shape; false: the shape is not known. */
 bool onnx_stand_in(struct onnx_import *m, const Onnx__NodeProto *node);
+
+/* The node's output: places of an axis of x, rows of a table, by indices of any order; both are made dense. */
+enum onnx_role onnx_gather_rows(struct onnx_import *m, const Onnx__NodeProto *node, struct onnx_value *x,
+                                struct onnx_value *at, int axis);
 
 /* An element-wise layer of values, a, b .. in the text, and behind them a number. */
 enum onnx_role onnx_eltwise_values(struct onnx_import *m, const Onnx__NodeProto *node, const char *text,

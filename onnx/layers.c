@@ -645,6 +645,8 @@ const struct onnx_operator onnx_operators[] = {
      " is_causal kv_num_heads left_window_size q_num_heads qk_matmul_output_mode right_window_size scale softcap "
      "softmax_precision ",
      ONNX_TAKES_VIEWS},
+    {"MultiHeadAttention", onnx_multi_head_attention, " mask_filter_value num_heads scale unidirectional ",
+     ONNX_TAKES_VIEWS},
     {"RotaryEmbedding", onnx_rotary_embedding, " interleaved num_heads rotary_embedding_dim ", ONNX_TAKES_VIEWS},
     {"Softmax", onnx_softmax, " axis ", ONNX_TAKES_VIEWS},
     {"Resize", onnx_resize,

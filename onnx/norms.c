@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+
 bool onnx_is_rms(const struct onnx_layer *l)
 {
     return l->node.op == GRAPH_NORM && strstr(l->node.words, "kind=rms");

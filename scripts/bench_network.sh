@@ -8,8 +8,8 @@
 #
 #   NETWORK:DTYPE  resnet-18:f32 resnet-18:f16 resnet-18:i8 mobilenet-v1:f32 ... (those of ResNet-18 and MobileNet); `vgg-16`
 #                  and `resnet-50` too
-#   FILE.onnx      a model of one input, of floats, with its own weights; besides the steps that lose, by name. Those of
-#                  tests/onnx/networks.py are such: `networks.py DIR` writes them
+#   FILE.onnx      a model with its own weights and seeded inputs; besides the steps that lose, by name. Those of
+#                  tests/onnx/networks.py and transformers.py are such: `networks.py DIR` writes them
 #   --trials N     configs measured of each workload (16); 0: none, the log that is there is taken
 #   --time T       longest tuning of each network (10m)
 #   --threads N    of the CPU device and of onnxruntime (1); a list: each is measured, with configs of its own

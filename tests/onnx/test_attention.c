@@ -190,6 +190,34 @@ static void the_operator_says_the_same(void **unused)
                 "y_12 = reshape y_10 shape=1,2,5,4\ny_13 = attention q + y_11 + y_12 layout=bhld causal=1 past=3\n");
 }
 
+#define HEADS "opset 17\ninput q 2 5 8\ninput k 2 3 8\ninput v 2 3 8\n"
+
+static void onnxruntimes_operators_say_the_same(void **unused)
+{
+    (void)unused;
+    check_attention(HEADS "node com.microsoft.MultiHeadAttention q k v -> y num_heads=2\noutput y\n", "layout=blhd");
+    check_attention(HEADS "input s:6 2 3\n"
+                          "node com.microsoft.MultiHeadAttention q k v - s -> y num_heads=2 scale=0.25\noutput y\n",
+                    "layout=blhd mask=bk scale=0.250000");
+    check_attention(HEADS
+                    "input m 1 2 5 3\n"
+                    "node com.microsoft.MultiHeadAttention q k v - - m -> y num_heads=2 unidirectional=1\noutput y\n",
+                    "layout=blhd causal=1 mask=hqk");
+    check_attention(
+        HEADS "input pk 2 2 4 4\ninput pv 2 2 4 4\nnode com.microsoft.MultiHeadAttention q k v - - - pk pv -> y a b "
+              "num_heads=2 unidirectional=1\noutput y\noutput a\noutput b\n",
+        "layout=bhld causal=1 past=4");
+    check_refused(HEADS "input b 24\nnode com.microsoft.MultiHeadAttention q k v b -> y num_heads=2\noutput y\n",
+                  "com.microsoft.MultiHeadAttention", "bias");
+    check_graph(
+        "opset 17\ninput x 2 3 4\ninput z 2 3 4\nconst f 4 = 1 2 3 4\n"
+        "node com.microsoft.SkipSimplifiedLayerNormalization x z f -> y - - s epsilon=0.25\noutput y\noutput s\n",
+        "x = input shape=2,3,4\nz = input shape=2,3,4\ny = eltwise x + z f=add(a,b)\n"
+        "s = reshape y shape=6,4\ny_4 = norm s epsilon=250000000000 kind=rms\n"
+        "y_5 = reshape y_4 shape=2,3,4\ny_6 = reshape y_5 shape=2,3,4\ns_7 = reshape y shape=2,3,4\n"
+        "output y_6\noutput s_7\n");
+}
+
 static void what_it_has_no_place_for_is_refused(void **unused)
 {
     (void)unused;
@@ -218,6 +246,7 @@ int main(void)
         cmocka_unit_test(what_is_none_stays),
         cmocka_unit_test(repeated_heads_are_groups),
         cmocka_unit_test(the_operator_says_the_same),
+        cmocka_unit_test(onnxruntimes_operators_say_the_same),
         cmocka_unit_test(what_it_has_no_place_for_is_refused),
     };
     int failed;

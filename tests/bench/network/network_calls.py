@@ -66,10 +66,9 @@ class Bundle:
         getattr(self.lib, name + "_words").restype = ctypes.c_char_p
         self.call("init_any" if takes_any else "init", self.cl.context, self.cl.device)
         self.call("load_weights", self.cl.queue, folder.encode())
-        image = read(folder, "x.bin")
-        outputs = sorted((n for n in os.listdir(folder) if re.fullmatch(r"y\d*\.bin", n)), key=lambda n: int("0" + n[1:-4]))
-        self.x = self.cl.buffer(len(image), image)
-        self.y = [self.cl.buffer(os.path.getsize(os.path.join(folder, n))) for n in outputs]
+        inputs = [read(folder, n) for n in files(folder, "x")]
+        self.x = [self.cl.buffer(len(x), x) for x in inputs]
+        self.y = [self.cl.buffer(os.path.getsize(os.path.join(folder, n))) for n in files(folder, "y")]
 
     def call(self, what, *arguments):
         if getattr(self.lib, f"{self.name}_{what}")(*arguments):
@@ -77,7 +76,7 @@ class Bundle:
             raise SystemExit(f"network_calls.py: {self.name}_{what}: {words}")
 
     def run(self):
-        self.call("run", self.cl.queue, self.x, *self.y)
+        self.call("run", self.cl.queue, *self.x, *self.y)
         self.cl.lib.clFinish(self.cl.queue)
 
 
@@ -86,16 +85,25 @@ def read(folder, name):
         return f.read()
 
 
+def files(folder, kind):
+    """x.bin, or x0.bin, x1.bin, ... in their order; those of y."""
+    return sorted((n for n in os.listdir(folder) if re.fullmatch(kind + r"\d*\.bin", n)), key=lambda n: int("0" + n[1:-4]))
+
+
 def peer(folder, threads):
     """A function that runs the folder's model in onnxruntime."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads, options.log_severity_level = threads, 1, 3
     options.add_session_config_entry("session.force_spinning_stop", "1")
     s = onnxruntime.InferenceSession(os.path.join(folder, "model.onnx"), options, providers=["CPUExecutionProvider"])
-    x = s.get_inputs()[0]
     kind = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(int8)": np.int8, "tensor(uint8)": np.uint8}
-    image = np.frombuffer(read(folder, "x.bin"), kind[x.type]).reshape(x.shape)
-    return lambda: s.run(None, {x.name: image})
+    given = {}
+    for x, name in zip(s.get_inputs(), files(folder, "x")):
+        if x.type == "tensor(int64)": # which the bundle is given as floats
+            given[x.name] = np.frombuffer(read(folder, name), np.float32).astype(np.int64).reshape(x.shape)
+        else:
+            given[x.name] = np.frombuffer(read(folder, name), kind[x.type]).reshape(x.shape)
+    return lambda: s.run(None, given)
 
 
 def median_ms(run, calls):

@@ -63,7 +63,7 @@ size_t graph_fuses(const struct graph *g, size_t i, enum dtype t)
     const bool has_sums = n->op == GRAPH_CONV2D || n->op == GRAPH_DEPTHWISE || n->op == GRAPH_DENSE;
     size_t reader;
 
-    if (dtype_is_bytes(t) || !has_sums || n->relu || n->relu6 || n->curve)
+    if (dtype_is_bytes(graph_dtype(g, i, t)) || !has_sums || n->relu || n->relu6 || n->curve)
         return 0;
     reader = only_reader(g, i);
     return reader && curve_of(&g->nodes[reader]) && !is_output(g, reader) ? reader : 0;

@@ -495,6 +495,18 @@ static void tell_heat(const struct rig *r, const cJSON *sense)
         tell(r, 1, "waited %.1f s before timing", waited_s);
 }
 
+/* `item` is its part of the reply; NULL = it has none. */
+static void take_trial(struct rig *r, struct trial *t, const cJSON *item, const cJSON *reply, const char *refused)
+{
+    if (item)
+        trial_take_time(t, item, reply);
+    else
+        trial_fail(t, STATUS_RUNTIME, "time", refused ? refused : "the child gave no answer for this trial");
+    assert(t->finished);
+    if (!keeps_child(t->record.status))
+        r->n_timed = RIG_CHILD_TRIALS;
+}
+
 static void take_batch(struct rig *r, struct trial *const *trials, int n, const cJSON *reply)
 {
     struct time_reply batch;
@@ -505,18 +517,28 @@ static void take_batch(struct rig *r, struct trial *const *trials, int n, const 
     tell_heat(r, batch.sense);
     if (*batch.anchor_why)
         tell(r, 0, "timed without the anchor %.12s: %s", trials[0]->anchor_name.hex, batch.anchor_why);
+    for (int i = 0; i < n; i++)
+        take_trial(r, trials[i], cJSON_GetArrayItem(batch.trials, i), reply, batch.refused);
+}
+
+/* Who was wrong stays wrong: another try, in the same process, might not show it. Gives how many are left. */
+static int take_wrong(struct rig *r, struct trial *const *trials, int n, const cJSON *reply, struct trial **left)
+{
+    struct time_reply batch;
+    struct timed_trial m;
+    int n_left = 0;
+
+    (void)time_reply_read(reply, &batch, NULL);
     for (int i = 0; i < n; i++) {
         const cJSON *item = cJSON_GetArrayItem(batch.trials, i);
 
-        if (item)
-            trial_take_time(trials[i], item, reply);
+        (void)timed_trial_read(item, &m, NULL);
+        if (item && strcmp(m.status, status_name(STATUS_WRONG)) == 0)
+            take_trial(r, trials[i], item, reply, NULL);
         else
-            trial_fail(trials[i], STATUS_RUNTIME, "time",
-                       batch.refused ? batch.refused : "the child gave no answer for this trial");
-        assert(trials[i]->finished);
-        if (!keeps_child(trials[i]->record.status))
-            r->n_timed = RIG_CHILD_TRIALS;
+            left[n_left++] = trials[i];
     }
+    return n_left;
 }
 
 /* One candidate in a fresh child; without its anchor when that was what the child died of. */
@@ -547,21 +569,34 @@ static bool is_disturbed(struct trial *const *trials, const cJSON *reply)
            batch.canary_after > 0 && fabs(log(batch.canary_after / batch.canary_before)) > CANARY_APART;
 }
 
-static void time_together(struct rig *r, struct trial *const *trials, int n)
+/* Times those that are not wrong once more, and takes their place in `trials`; gives how many. */
+static int time_again(struct rig *r, struct trial **trials, int n, cJSON **reply, struct sandbox_end *end)
+{
+    cJSON *first = *reply;
+
+    n = take_wrong(r, trials, n, first, trials);
+    *reply = NULL;
+    if (n) {
+        tell(r, 1, "the canary changed while %d trials were timed: once more", n);
+        ask_time(r, trials, n, true, reply, end);
+    }
+    cJSON_Delete(first);
+    return n;
+}
+
+static void time_together(struct rig *r, struct trial *const *all, int n)
 {
     struct sandbox_end end = {.fate = SANDBOX_DIED, .i_item = SANDBOX_NOWHERE};
+    struct trial *trials[TIMING_MAX_BATCH];
     cJSON *reply = NULL;
 
+    memcpy(trials, all, (size_t)n * sizeof *trials);
     ask_time(r, trials, n, true, &reply, &end);
-    if (end.fate == SANDBOX_REPLIED && is_disturbed(trials, reply)) {
-        tell(r, 1, "the canary changed while %d trials were timed: once more", n);
-        cJSON_Delete(reply);
-        reply = NULL;
-        ask_time(r, trials, n, true, &reply, &end);
-    }
-    if (end.fate == SANDBOX_REPLIED) {
+    if (end.fate == SANDBOX_REPLIED && is_disturbed(trials, reply))
+        n = time_again(r, trials, n, &reply, &end);
+    if (n && end.fate == SANDBOX_REPLIED) {
         take_batch(r, trials, n, reply);
-    } else if (end.fate != SANDBOX_CANCELLED) {
+    } else if (n && end.fate != SANDBOX_CANCELLED) {
         warn_first_death(r, trials[0], &end);
         for (int i = 0; i < n && !rig_stopping(r); i++)
             time_alone(r, trials[i]);

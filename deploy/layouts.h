@@ -20,8 +20,7 @@
 struct layouts_costs {
     double (*node)(size_t i, int layout, void *arg);
     double (*transform)(size_t i, int from, int to, void *arg); /* the tensor of node i */
-    double (*fused)(size_t i, int layout,
-                    void *arg); /* node i with graph_fuses(g, i) in its kernel; NULL: never fused */
+    double (*fused)(size_t i, int layout, void *arg); /* with what graph_fusions has of node i; NULL: never fused */
     void *arg;
 };
 
@@ -30,10 +29,10 @@ struct layouts_costs {
 enum err layouts_choose(const struct graph *g, enum dtype t, const struct layouts_costs *c, int *layout, double *cost,
                         struct why *why);
 
-/* Which nodes the choice computes with graph_fuses of them: [n_nodes]. */
-void layouts_fused(const struct graph *g, enum dtype t, const struct layouts_costs *c, const int *layout, bool *with);
+/* What the choice computes in the kernel of each node, of what graph_fusions has; 0: nothing. with: [n_nodes]. */
+void layouts_fused(const struct graph *g, enum dtype t, const struct layouts_costs *c, const int *layout, size_t *with);
 
-/* The cost of one choice: what tests hold layouts_choose against. */
+/* The cost of one choice: what tests hold layouts_choose against. NAN: out of memory. */
 double layouts_price(const struct graph *g, enum dtype t, const struct layouts_costs *c, const int *layout);
 
 #endif

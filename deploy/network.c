@@ -168,13 +168,13 @@ static void count_kinds(struct prices *p, struct deploy_network *n)
 static enum err lower(struct prices *p, const struct layouts_costs *costs, int *layout, struct deploy_network *n)
 {
     const struct graph *g = p->g;
-    bool *with = calloc(g->n_nodes, sizeof *with);
+    size_t *with = calloc(g->n_nodes, sizeof *with);
     int *at = calloc(g->n_nodes, sizeof *at);
     enum err e = with && at ? ERR_OK : ERR_NOMEM;
 
     if (!e) {
         layouts_fused(g, p->dtype, costs, layout, with);
-        e = graph_fuse(g, p->dtype, with, &n->graph, at);
+        e = graph_fuse(g, with, &n->graph, at);
     }
     if (e)
         why_set(p->why, e, "out of memory");

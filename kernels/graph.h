@@ -45,6 +45,8 @@ enum graph_op {
     GRAPH_RESIZE,   /* resize2d: images of another size */
     GRAPH_GATHER,   /* rows of a table by numbers */
     GRAPH_QUANTIZE, /* floats to bytes, or back */
+    GRAPH_ATTENTION,
+    GRAPH_NORM, /* of rows */
     GRAPH_CONSTANT, /* weights of the operators that read it: no kernel */
     N_GRAPH_OPS
 };
@@ -72,7 +74,8 @@ struct graph_shape {
     int64_t dim[GRAPH_MAX_RANK];
 };
 
-/* One tensor and the operator that makes it. Layers with weights (conv2d, depthwise_conv2d, dense) have a bias. Of what
+/* One tensor and the operator that makes it. Layers with weights (conv2d, depthwise_conv2d, dense) have a bias,
+ * norm too, but kind=rms. Of what
  * reads a constant the tensor at that place is a weight. */
 struct graph_node {
     char name[GRAPH_NAME_BYTES];

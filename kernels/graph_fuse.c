@@ -4,6 +4,7 @@
 #include "core/err.h"
 #include "kernels/epilogue.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,35 +42,38 @@ static bool is_output(const struct graph *g, size_t i)
     return false;
 }
 
-/* The only reader of a node; 0: none, several, or the caller. */
-static size_t only_reader(const struct graph *g, size_t i)
-{
-    size_t reader = 0;
+#define SEVERAL SIZE_MAX
 
-    if (is_output(g, i))
-        return 0;
-    for (size_t k = i + 1; k < g->n_nodes; k++)
-        if (graph_reads(g, k, i)) {
-            if (reader)
-                return 0;
-            reader = k;
+/* The only reader of each node; 0: none; SEVERAL, or the caller. */
+static void list_readers(const struct graph *g, size_t *reader)
+{
+    memset(reader, 0, g->n_nodes * sizeof *reader);
+    for (size_t i = 0; i < g->n_nodes; i++)
+        for (int k = 0; k < g->nodes[i].n_in; k++) {
+            size_t *of = &reader[g->nodes[i].in[k]];
+
+            *of = *of && *of != i ? SEVERAL : i;
         }
-    return reader;
+    for (size_t k = 0; k < g->n_outputs; k++)
+        reader[g->outputs[k]] = SEVERAL;
 }
 
-size_t graph_fuses(const struct graph *g, size_t i, enum dtype t)
+static bool has_open_sums(const struct graph_node *n)
 {
-    const struct graph_node *n = &g->nodes[i];
-    const bool has_sums = n->op == GRAPH_CONV2D || n->op == GRAPH_DEPTHWISE || n->op == GRAPH_DENSE;
-    size_t reader;
-
-    if (dtype_is_bytes(graph_dtype(g, i, t)) || !has_sums || n->relu || n->relu6 || n->curve)
-        return 0;
-    reader = only_reader(g, i);
-    return reader && curve_of(&g->nodes[reader]) && !is_output(g, reader) ? reader : 0;
+    return (n->op == GRAPH_CONV2D || n->op == GRAPH_DEPTHWISE || n->op == GRAPH_DENSE) && !n->relu && !n->relu6 &&
+           !n->curve && !n->bytes;
 }
 
-enum err graph_fuse(const struct graph *g, enum dtype t, const bool *with, struct graph *out, int *at)
+void graph_fusions(const struct graph *g, enum dtype t, size_t *with)
+{
+    list_readers(g, with);
+    for (size_t i = 0; i < g->n_nodes; i++)
+        if (dtype_is_bytes(t) || !has_open_sums(&g->nodes[i]) || with[i] == SEVERAL || !with[i] ||
+            !curve_of(&g->nodes[with[i]]) || is_output(g, with[i]))
+            with[i] = 0;
+}
+
+enum err graph_fuse(const struct graph *g, const size_t *with, struct graph *out, int *at)
 {
     struct graph made = {.name = g->name, .n_outputs = g->n_outputs};
 
@@ -79,7 +83,7 @@ enum err graph_fuse(const struct graph *g, enum dtype t, const bool *with, struc
     made.cap_nodes = g->n_nodes;
     memset(at, -1, g->n_nodes * sizeof *at);
     for (size_t i = 0; i < g->n_nodes; i++) {
-        const size_t reader = with[i] ? graph_fuses(g, i, t) : 0;
+        const size_t reader = with[i];
         struct graph_node *n = &made.nodes[made.n_nodes];
 
         if (at[i] >= 0) /* computed by an earlier one */
@@ -100,13 +104,13 @@ enum err graph_fuse(const struct graph *g, enum dtype t, const bool *with, struc
 
 enum err graph_fuse_all(const struct graph *g, enum dtype t, struct graph *out, int *at)
 {
-    bool *with = malloc(g->n_nodes * sizeof *with);
+    size_t *with = malloc(g->n_nodes * sizeof *with);
     int *own = at ? NULL : malloc(g->n_nodes * sizeof *own);
     enum err e = ERR_NOMEM;
 
     if (with && (at || own)) {
-        memset(with, true, g->n_nodes * sizeof *with);
-        e = graph_fuse(g, t, with, out, at ? at : own);
+        graph_fusions(g, t, with);
+        e = graph_fuse(g, with, out, at ? at : own);
     }
     free(with);
     free(own);

@@ -123,8 +123,8 @@ static enum err add_in_layouts(struct growing *x, size_t i, bool counts)
     return e ? e : add_transforms(x, i);
 }
 
-/* All nodes of a graph, fused; then those of `apart` that are fused in it. */
-static enum err add_graphs(struct growing *x, const struct graph *fused, const struct graph *apart)
+/* All nodes of a graph, fused; then those of `apart` that are fused in it, each node i with with[i]. */
+static enum err add_graphs(struct growing *x, const struct graph *fused, const struct graph *apart, const size_t *with)
 {
     enum err e = ERR_OK;
 
@@ -133,12 +133,10 @@ static enum err add_graphs(struct growing *x, const struct graph *fused, const s
         e = add_in_layouts(x, i, true);
     x->g = apart;
     for (size_t i = 0; i < apart->n_nodes && !e; i++) {
-        const size_t reader = graph_fuses(apart, i, x->dtype);
-
-        if (reader)
+        if (with[i])
             e = add_in_layouts(x, i, false);
-        if (reader && !e)
-            e = add_in_layouts(x, reader, false);
+        if (with[i] && !e)
+            e = add_in_layouts(x, with[i], false);
     }
     return e;
 }
@@ -148,12 +146,15 @@ enum err graph_work_init(struct graph_work *out, const struct graph *g, enum dty
     struct graph_work w = {.items = NULL};
     struct growing x = {.w = &w, .dtype = t, .layouts = layouts, .why = why};
     struct graph fused;
-    enum err e = graph_fuse_all(g, t, &fused, NULL);
+    size_t *with = malloc(g->n_nodes * sizeof *with);
+    enum err e = with ? graph_fuse_all(g, t, &fused, NULL) : ERR_NOMEM;
 
     if (!e) {
-        e = add_graphs(&x, &fused, g);
+        graph_fusions(g, t, with);
+        e = add_graphs(&x, &fused, g, with);
         graph_fini(&fused);
     }
+    free(with);
     if (e == ERR_NOMEM)
         why_set(why, e, "out of memory");
     if (e)

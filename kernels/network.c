@@ -87,20 +87,53 @@ static enum err take_workload(char *text, struct network_layer *out, struct why 
     return ERR_OK;
 }
 
-/* "name | count | workload": the three fields without the blanks round the bars. */
+/* The text between two ends without the blanks around it. */
+static char *copy_field(const char *from, const char *end)
+{
+    while (from < end && *from == ' ')
+        from++;
+    while (end > from && end[-1] == ' ')
+        end--;
+    return copy(from, (size_t)(end - from));
+}
+
+/* 1 to 999999, and nothing else; 0: none. */
+static int count_of(const char *from, const char *end)
+{
+    int n = 0;
+
+    while (from < end && *from == ' ')
+        from++;
+    while (from < end && *from >= '0' && *from <= '9' && n < 100000)
+        n = 10 * n + (*from++ - '0');
+    while (from < end && *from == ' ')
+        from++;
+    return from == end ? n : 0;
+}
+
+/* Its words go to terminals. */
+static bool is_text(const char *line, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (((unsigned char)line[i] < ' ' && line[i] != '\t') || line[i] == 0x7f)
+            return false;
+    return true;
+}
+
+/* "name | count | workload" */
 static enum err parse_line(const char *line, size_t n, struct network_layer *out, struct why *why)
 {
-    const char *bar = memchr(line, '|', n), *end = line + n, *second;
+    const char *bar = memchr(line, '|', n), *end = line + n;
+    const char *second = bar ? memchr(bar + 1, '|', (size_t)(end - bar - 1)) : NULL;
     char *workload;
 
-    second = bar ? memchr(bar + 1, '|', (size_t)(end - bar - 1)) : NULL;
     why_set(why, ERR_INPUT, "expected 'name | count | workload'");
-    if (!second || bar == line || second + 2 >= end)
+    if (!second || !is_text(line, n))
         return ERR_INPUT;
-    out->count = (int)strtol(bar + 1, NULL, 10);
-    out->name = copy(line, (size_t)(bar - line) - 1);
-    workload = copy(second + 2, (size_t)(end - second) - 2);
-    if (!out->name || !workload || out->count < 1) {
+    out->count = count_of(bar + 1, second);
+    out->name = copy_field(line, bar);
+    workload = copy_field(second + 1, end);
+    if (!out->name || !*out->name || !workload || out->count < 1) {
         free(workload);
         return ERR_INPUT;
     }

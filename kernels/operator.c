@@ -12,6 +12,7 @@
 #include "kernels/depthwise_conv2d/depthwise_conv2d.h"
 #include "kernels/eltwise/eltwise.h"
 #include "kernels/gather/gather.h"
+#include "kernels/norm/norm.h"
 #include "kernels/pool2d/pool2d.h"
 #include "kernels/quantize/quantize.h"
 #include "kernels/reduce/reduce.h"
@@ -45,6 +46,7 @@ const struct operator_desc *const operator_table[] = {
     &operator_gather,
     &operator_resize2d,
     &operator_attention,
+    &operator_norm,
     &operator_quantize,
     /* the next one here */
     NULL,

@@ -5,6 +5,7 @@
 #include "onnx/model.h"
 #include "onnx/views.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -366,6 +367,17 @@ static enum err note(struct onnx_import *m, const Onnx__NodeProto *node, const c
     return ERR_OK;
 }
 
+void onnx_fold_maker(struct onnx_import *m, const struct onnx_value *v)
+{
+    struct onnx_row *row = v->maker && (!v->counted || *v->counted) ? row_of(m, v->maker, v->counted) : NULL;
+
+    if (!row)
+        return;
+    assert(row->n[v->role] > 0);
+    row->n[v->role]--;
+    row->n[ONNX_FOLDED]++;
+}
+
 /* Are the elements that a node gives floats? As those of its first input, of Where and CastLike its second, but for
  * operators with a type of their own. */
 static bool gives_floats(const struct onnx_import *m, const Onnx__NodeProto *node)
@@ -406,6 +418,11 @@ static enum err read_node(struct onnx_import *m, const Onnx__NodeProto *node, co
             v->kind = ONNX_NOT_HERE;
         if (v && v->kind == ONNX_ACTIVATION)
             v->is_float = gives_floats(m, node);
+        if (v) {
+            v->maker = node;
+            v->counted = origin;
+            v->role = role;
+        }
     }
     if (role == ONNX_UNSUPPORTED && node->op_type)
         onnx_stand_in(m, node);

@@ -29,9 +29,10 @@ bool onnx_is_vector(const struct onnx_value *v, int64_t n)
     return !v || (v->kind == ONNX_CONSTANT && v->shape.rank == 1 && v->shape.dim[0] == n);
 }
 
+/* May an activation follow in its kernel? */
 static bool has_weights(const struct onnx_layer *l)
 {
-    return l->bias != NULL;
+    return l->bias != NULL && l->node.op != GRAPH_NORM;
 }
 
 /* Could what follows be done in the kernel of the layer that gives `v`? */
@@ -218,6 +219,7 @@ enum onnx_role onnx_matmul(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     struct onnx_value *a = onnx_in(m, node, 0), *b = onnx_in(m, node, 1);
     struct onnx_view x, w;
+    enum onnx_role role;
 
     if (!a || !b || a->shape.rank < 1 || b->shape.rank < 1)
         return onnx_refuse(m, "expected two matrices");
@@ -227,16 +229,51 @@ enum onnx_role onnx_matmul(struct onnx_import *m, const Onnx__NodeProto *node)
         return onnx_is_activation(a) && !onnx_dense(m, a)             ? ONNX_UNSUPPORTED
                : new_dense(m, node, a, b, false, 1) < 0 && !m->failed ? ONNX_UNSUPPORTED
                                                                       : ONNX_TUNED;
+    if (onnx_attention_ends(m, node, &role))
+        return role;
     matrix_of(a, true, &x);
     matrix_of(b, false, &w);
     return multiply(m, node, a, &x, b, &w);
+}
+
+/* The node's output, which is a product so far, times alpha, and with beta times a third matrix, of any shape that is
+ * repeated to it. */
+static enum onnx_role add_third(struct onnx_import *m, const Onnx__NodeProto *node, enum onnx_role role, double alpha)
+{
+    const struct onnx_value *c = onnx_in(m, node, 2);
+    const double beta = onnx_attribute_real(node, "beta", 1);
+    const struct graph_shape shape = onnx_out(m, node, 0)->shape;
+    struct onnx_value y;
+
+    if ((alpha < 1 || alpha > 1) && role != ONNX_UNSUPPORTED && !m->failed) {
+        y = *onnx_out(m, node, 0);
+        y.sole = true;
+        role = onnx_eltwise_values(m, node, "mul(a,b)", (const struct onnx_value *const[]){&y}, 1, alpha);
+    }
+    if (!c || role == ONNX_UNSUPPORTED || m->failed)
+        return role;
+    y = *onnx_out(m, node, 0);
+    y.sole = true;
+    role = onnx_eltwise_values(m, node, beta < 1 || beta > 1 ? "add(a,mul(b,c))" : "add(a,b)",
+                               (const struct onnx_value *const[]){&y, c}, 2, beta);
+    if (role != ONNX_UNSUPPORTED && !m->failed && !graph_same_shape(&onnx_out(m, node, 0)->shape, &shape))
+        return onnx_refuse(m, "a third matrix that does not fit");
+    return role;
+}
+
+/* A constant bias, a number for each column, or one. */
+static bool is_bias(const struct onnx_value *c, int64_t n)
+{
+    const int64_t n_c = c->kind == ONNX_CONSTANT ? onnx_shape_elems(&c->shape) : 0;
+
+    return (n_c == n || n_c == 1) && c->shape.rank <= 2 && (c->shape.rank < 2 || c->shape.dim[0] == 1);
 }
 
 enum onnx_role onnx_gemm(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const struct onnx_value *a = onnx_in(m, node, 0), *c = onnx_in(m, node, 2), *w = onnx_in(m, node, 1);
     const bool n_first = onnx_attribute_int(node, "transB", 0) != 0;
-    const int64_t n = w && w->shape.rank == 2 ? w->shape.dim[!n_first] : 0, n_c = c ? onnx_shape_elems(&c->shape) : 0;
+    const int64_t n = w && w->shape.rank == 2 ? w->shape.dim[!n_first] : 0;
     const double alpha = onnx_attribute_real(node, "alpha", 1), beta = onnx_attribute_real(node, "beta", 1);
     struct onnx_value x;
     struct onnx_view s, s_w;
@@ -251,18 +288,18 @@ enum onnx_role onnx_gemm(struct onnx_import *m, const Onnx__NodeProto *node)
         onnx_view_of(w, &s_w);
         if (n_first)
             turn(&s_w);
-        return c || alpha < 1 || alpha > 1 ? onnx_refuse(m, "of two activations with a third, or a factor")
-                                           : multiply(m, node, a, &s, w, &s_w);
+        return add_third(m, node, multiply(m, node, a, &s, w, &s_w), alpha);
     }
-    if (c && (c->kind != ONNX_CONSTANT || (n_c != n && n_c != 1) || (c->shape.rank == 2 && c->shape.dim[0] != 1) ||
-              c->shape.rank > 2))
-        return onnx_refuse(m, "expected a constant bias, a number for each column");
     if (!ordered(m, a, &s, &x))
         return m->failed ? ONNX_TUNED : ONNX_UNSUPPORTED;
     i = new_dense(m, node, &x, w, n_first, alpha);
-    for (int64_t k = 0; i >= 0 && c && k < n; k++)
-        m->layers[i].bias[k] = beta * onnx_at(c, n_c == 1 ? 0 : k);
-    return i < 0 && !m->failed ? ONNX_UNSUPPORTED : ONNX_TUNED;
+    if (i < 0)
+        return m->failed ? ONNX_TUNED : ONNX_UNSUPPORTED;
+    if (c && !is_bias(c, n))
+        return add_third(m, node, ONNX_TUNED, 1) == ONNX_UNSUPPORTED ? ONNX_UNSUPPORTED : ONNX_TUNED;
+    for (int64_t k = 0; c && k < n; k++)
+        m->layers[i].bias[k] = beta * onnx_at(c, onnx_shape_elems(&c->shape) == 1 ? 0 : k);
+    return ONNX_TUNED;
 }
 
 /* ---- a number for each channel ---- */
@@ -272,7 +309,17 @@ static bool folds_scale(const struct onnx_import *m, const struct onnx_value *x,
 {
     const struct onnx_layer *l = maker_of(m, x);
 
-    return is_open(m, x) && has_weights(l) && l->node.n_in == 1 && is_channels(m, x, axis);
+    return is_open(m, x) && l->bias && l->node.n_in == 1 && is_channels(m, x, axis);
+}
+
+/* Has a layer a place for what is added? */
+static bool takes_term(const struct onnx_layer *l, const double *term, int64_t n)
+{
+    bool is_zero = true;
+
+    for (int64_t k = 0; k < n; k++)
+        is_zero = is_zero && !(term[k] < 0 || term[k] > 0);
+    return is_zero || !onnx_is_rms(l);
 }
 
 /* y = x * factor + term, a number for each channel, at `axis`, each: into the weights of the layer that gives x, or a
@@ -280,7 +327,7 @@ static bool folds_scale(const struct onnx_import *m, const struct onnx_value *x,
 static enum onnx_role scale_channels(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
                                      int axis, const double *factor, const double *term)
 {
-    const bool folds = folds_scale(m, x, axis);
+    const bool folds = folds_scale(m, x, axis) && takes_term(maker_of(m, x), term, x->shape.dim[axis]);
     const int i = folds ? x->i_layer : onnx_new_scale(m, node, as_images(m, x, axis));
     struct onnx_layer *l = i < 0 ? NULL : folds ? maker_of(m, x) : &m->layers[i];
     const int64_t each = l ? l->n_bias / x->shape.dim[axis] : 1; /* phases of a transposed convolution */
@@ -487,6 +534,31 @@ static int moved_last(struct onnx_import *m, const Onnx__NodeProto *node, int i_
     return i;
 }
 
+/* A dense layer whose sums something of the same shape can be added to. */
+static bool takes_residual(const struct onnx_import *m, const struct onnx_value *v)
+{
+    const struct graph_node *n = &layer_of(m, v)->node;
+
+    return is_open(m, v) && n->op == GRAPH_DENSE && n->n_in == 1;
+}
+
+/* To a dense layer's rows, which is computed behind both. */
+static enum onnx_role add_to_rows(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *rows,
+                                  const struct onnx_value *more)
+{
+    const struct graph_shape shape = rows->shape;
+    const int other = onnx_layer_as(m, more, &layer_of(m, rows)->node.shape);
+    const int i = other < 0 ? -1 : moved_last(m, node, rows->i_layer);
+
+    if (i < 0)
+        return ONNX_FOLDED;
+    m->layers[i].node.in[m->layers[i].node.n_in++] = other;
+    if (onnx_finish(m, node, i, ONNX_FOLDED) == ONNX_UNSUPPORTED)
+        return ONNX_UNSUPPORTED;
+    onnx_out(m, node, 0)->shape = shape;
+    return ONNX_FOLDED;
+}
+
 static enum onnx_role add_two(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *a,
                               const struct onnx_value *b)
 {
@@ -495,6 +567,9 @@ static enum onnx_role add_two(struct onnx_import *m, const Onnx__NodeProto *node
     enum onnx_role role = ONNX_FOLDED;
     int i = later->i_layer, other = earlier->i_layer;
 
+    if (graph_same_shape(&a->shape, &b->shape) && other != i &&
+        (takes_residual(m, later) || takes_residual(m, earlier)))
+        return takes_residual(m, later) ? add_to_rows(m, node, later, earlier) : add_to_rows(m, node, earlier, later);
     if (!graph_same_shape(&a->shape, &b->shape) || other == i || !alike ||
         (!takes_shortcut(m, later) && !takes_shortcut(m, earlier)))
         return onnx_eltwise(m, node);
@@ -514,7 +589,10 @@ enum onnx_role onnx_layer_binary(struct onnx_import *m, const Onnx__NodeProto *n
 {
     const struct onnx_value *a = onnx_in(m, node, 0), *b = onnx_in(m, node, 1);
     const char op = strcmp(node->op_type, "Sum") == 0 ? 'A' : node->op_type[0];
+    enum onnx_role role;
 
+    if (onnx_norm_ends(m, node, &role))
+        return role;
     if (b->kind == ONNX_CONSTANT)
         return onnx_with_constant(m, node, a, b, op, false);
     if (a->kind == ONNX_CONSTANT)
@@ -652,6 +730,11 @@ const struct onnx_operator onnx_operators[] = {
      ONNX_TAKES_DENSE},
     {"GlobalAveragePool", onnx_global_pool, "", ONNX_TAKES_DENSE},
     {"GlobalMaxPool", onnx_global_pool, "", ONNX_TAKES_DENSE},
+    {"Attention", onnx_attention,
+     " is_causal kv_num_heads left_window_size q_num_heads qk_matmul_output_mode right_window_size scale softcap "
+     "softmax_precision ",
+     ONNX_TAKES_VIEWS},
+    {"RotaryEmbedding", onnx_rotary_embedding, " interleaved num_heads rotary_embedding_dim ", ONNX_TAKES_VIEWS},
     {"Softmax", onnx_softmax, " axis ", ONNX_TAKES_VIEWS},
     {"Resize", onnx_resize,
      " antialias axes coordinate_transformation_mode cubic_coeff_a exclude_outside extrapolation_value "
@@ -732,6 +815,14 @@ const struct onnx_operator onnx_operators[] = {
     {"ArgMax", onnx_arg, " axis keepdims select_last_index ", ONNX_TAKES_DENSE},
     {"ArgMin", onnx_arg, " axis keepdims select_last_index ", ONNX_TAKES_DENSE},
     {"Hardmax", onnx_hardmax, " axis ", ONNX_TAKES_DENSE},
+    {"TopK", onnx_top_k, " axis k largest sorted ", ONNX_TAKES_DENSE},
+    {"OneHot", onnx_one_hot, " axis ", ONNX_TAKES_DENSE},
+    {"EyeLike", onnx_eye_like, " dtype k ", ONNX_TAKES_ALL},
+    {"GatherElements", onnx_gather_elements, " axis ", ONNX_TAKES_DENSE},
+    {"GatherND", onnx_gather_nd, " batch_dims ", ONNX_TAKES_DENSE},
+    {"Scatter", onnx_scatter_elements, " axis ", ONNX_TAKES_DENSE},
+    {"ScatterElements", onnx_scatter_elements, " axis reduction ", ONNX_TAKES_DENSE},
+    {"ScatterND", onnx_scatter_nd, " reduction ", ONNX_TAKES_DENSE},
     {"CumSum", onnx_cum_sum, " exclusive reverse ", ONNX_TAKES_VIEWS},
     {"Trilu", onnx_trilu, " upper ", ONNX_TAKES_DENSE},
     {"CastLike", onnx_cast, " saturate round_mode ", ONNX_TAKES_DENSE},

@@ -120,7 +120,7 @@ void onnx_make_activation(struct onnx_value *out, int i_layer, const struct grap
     out->kind = ONNX_ACTIVATION;
     out->shape = *shape;
     out->i_layer = i_layer;
-    out->view = NULL;
+    out->view = out->seen = NULL;
     out->sole = out->n_readers == 1;
 }
 
@@ -133,6 +133,7 @@ void onnx_make_view(struct onnx_value *out, const struct onnx_value *of, const s
     out->name = was.name;
     out->n_readers = was.n_readers;
     out->is_output = was.is_output;
+    out->seen = NULL;
     out->sole = of->sole && was.n_readers == 1;
     out->shape = *shape;
 }

@@ -46,6 +46,11 @@ struct onnx_value {
     int i_layer;
     bool sole;                    /* who reads it is the only reader of that layer's output */
     const struct onnx_view *view; /* NULL: none */
+    const struct onnx_view *seen; /* of one that was copied: the view that it was, NULL: none; of that layer */
+    int i_seen;
+    const Onnx__NodeProto *maker; /* NULL: no node */
+    const char *counted;          /* the operator that its maker is counted as (expand.h) */
+    enum onnx_role role;          /* of that node */
 };
 
 /* What a layer made of QuantizeLinear or DequantizeLinear does with one scale and zero point. */
@@ -109,16 +114,36 @@ struct onnx_operator {
 };
 extern const struct onnx_operator onnx_operators[]; /* ended by name == NULL */
 
-/* The operators of concat.c, eltwise.c, fold.c, move.c, layers.c, normalize.c, places.c, quantised.c, reduce.c,
- * resize.c, transposed.c and windows.c. */
+/* The operators of attention.c, concat.c, quantised.c, eltwise.c, fold.c, move.c, layers.c, normalize.c, pick.c,
+ * places.c, reduce.c, resize.c, transposed.c and windows.c. */
 onnx_op onnx_eltwise, onnx_equal, onnx_is_inf, onnx_where, onnx_mod, onnx_prelu, onnx_gelu, onnx_normalization,
     onnx_log_softmax, onnx_lrn, onnx_group_normalization, onnx_lp_normalization, onnx_size_of, onnx_range, onnx_arg,
-    onnx_hardmax, onnx_cum_sum, onnx_trilu;
+    onnx_hardmax, onnx_cum_sum, onnx_trilu, onnx_top_k, onnx_one_hot, onnx_eye_like, onnx_gather_elements,
+    onnx_gather_nd, onnx_scatter_elements, onnx_scatter_nd;
 onnx_op onnx_binary, onnx_cast, onnx_constant, onnx_constant_of_shape, onnx_shape_of, onnx_gather, onnx_concat,
     onnx_slice, onnx_expand, onnx_reshape, onnx_flatten, onnx_squeeze, onnx_unsqueeze, onnx_transpose, onnx_identity,
     onnx_dropout, onnx_split, onnx_tile, onnx_pad, onnx_depth_to_space, onnx_space_to_depth;
+onnx_op onnx_attention, onnx_rotary_embedding;
 onnx_op onnx_conv, onnx_gemm, onnx_matmul, onnx_batch_norm, onnx_activation, onnx_pool, onnx_global_pool, onnx_reduce,
     onnx_softmax, onnx_resize, onnx_conv_transpose, onnx_quantize, onnx_dequantize;
+
+/* Is a product of two activations the last one of an attention, which is found by the nodes before it? Then those have
+ * become part of it, *role is that of the product, and the node's output is made. */
+bool onnx_attention_ends(struct onnx_import *m, const Onnx__NodeProto *node, enum onnx_role *role);
+
+/* The same of a quotient or product that ends a normalization of rows. */
+bool onnx_norm_ends(struct onnx_import *m, const Onnx__NodeProto *node, enum onnx_role *role);
+
+/* A normalization without a bias. */
+bool onnx_is_rms(const struct onnx_layer *l);
+
+/* The node's output: the numbers of x along all axes from `axis` on brought to one size, by a layer whose weights are
+ * constants of as many, or NULL. False where they are no such constants. */
+bool onnx_norm_rows(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x, int axis,
+                    double epsilon, bool centres, const struct onnx_value *const weights[2], enum onnx_role *role);
+
+/* The node that made a value has become part of a later one: it counts as folded. */
+void onnx_fold_maker(struct onnx_import *m, const struct onnx_value *v);
 
 /* The element of a tensor of shape `of` that stands at element i of one that it is broadcast to. */
 int64_t onnx_source_of(const struct graph_shape *of, const struct graph_shape *to, int64_t i);
@@ -196,6 +221,10 @@ int onnx_new_scale(struct onnx_import *m, const Onnx__NodeProto *node, int x);
 
 /* Makes the output of a node that nothing computes a layer that only has its shape; false: the shape is not known. */
 bool onnx_stand_in(struct onnx_import *m, const Onnx__NodeProto *node);
+
+/* The node's output: places of an axis of x, rows of a table, by indices of any order; both are made dense. */
+enum onnx_role onnx_gather_rows(struct onnx_import *m, const Onnx__NodeProto *node, struct onnx_value *x,
+                                struct onnx_value *at, int axis);
 
 /* An element-wise layer of values, a, b .. in the text, and behind them a number. */
 enum onnx_role onnx_eltwise_values(struct onnx_import *m, const Onnx__NodeProto *node, const char *text,

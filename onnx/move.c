@@ -125,9 +125,8 @@ static bool read_indices(const struct onnx_value *at, int64_t size, int64_t *fir
     return true;
 }
 
-/* Rows of a table, by indices of any order: the axis is that of the rows. */
-static enum onnx_role gather_rows(struct onnx_import *m, const Onnx__NodeProto *node, struct onnx_value *x,
-                                  struct onnx_value *at, int axis)
+enum onnx_role onnx_gather_rows(struct onnx_import *m, const Onnx__NodeProto *node, struct onnx_value *x,
+                                struct onnx_value *at, int axis)
 {
     const struct graph_shape table = {
         3, {graph_stretch(&x->shape, 0, axis), x->shape.dim[axis], graph_stretch(&x->shape, axis + 1, x->shape.rank)}};
@@ -168,7 +167,7 @@ enum onnx_role onnx_gather_layer(struct onnx_import *m, const Onnx__NodeProto *n
     if (at->kind == ONNX_CONSTANT && !read_indices(at, x->shape.dim[axis], &first, &step))
         return onnx_refuse(m, "an index outside");
     if (!step)
-        return gather_rows(m, node, x, at, axis);
+        return onnx_gather_rows(m, node, x, at, axis);
     onnx_view_of(x, &was);
     s = (struct onnx_view){.at = was.at + first * was.stride[axis]};
     for (int d = 0; d < x->shape.rank; d++)

@@ -189,7 +189,7 @@ static enum err put_all(const struct onnx_import *m, struct weights_out *o, stru
             continue;
         if (!e)
             e = put_weights(o, l, l, "w", why);
-        if (!e)
+        if (!e && !onnx_is_rms(l))
             e = put_weights(o, l, l, "bias", why);
     }
     return e;

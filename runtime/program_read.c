@@ -311,9 +311,9 @@ static enum err read_arg(const struct program *p, struct program_launch *l, cons
     while (kind < N_ARGS && strcmp(name, program_arg_names[kind]) != 0)
         kind++;
     if (kind == N_ARGS || (more && (strcmp(more->string, "bump") != 0 || more->next)))
-        return why_set(
-            why, ERR_INPUT,
-            "an argument is {\"buf\": name} or one of i32, u32, i64, f32, f64, local with a number, and 'bump'");
+        return why_set(why, ERR_INPUT,
+                       "an argument is {\"buf\": name} or one of i32, u32, i64, f32, f64, b8, b16, local with a "
+                       "number, and 'bump'");
     if (kind == ARG_BUFFER) {
         e = read_ref(p, o, name, &i_buffer, why);
         e = e ? e : program_arg_buffer(l, i_buffer);
@@ -343,7 +343,7 @@ static enum err read_args(const struct program *p, struct program_launch *l, con
     return ERR_OK;
 }
 
-static enum err read_kernel(const struct program *p, struct program_launch *l, const cJSON *o, struct why *why)
+static enum err read_module_name(const struct program *p, struct program_launch *l, const cJSON *o, struct why *why)
 {
     const char *module = NULL;
     size_t i = 0;
@@ -356,7 +356,22 @@ static enum err read_kernel(const struct program *p, struct program_launch *l, c
     if (i == p->n_modules)
         return why_set(why, ERR_INPUT, "'module' names no module: '%.40s'", module);
     l->i_module = (int)i;
-    e = read_fixed(o, "kernel", l->kernel, sizeof l->kernel, why);
+    return ERR_OK;
+}
+
+static enum err read_symbol(const struct program *p, struct program_launch *l, const cJSON *o, struct why *why)
+{
+    const enum err e = read_module_name(p, l, o, why);
+
+    return e ? e : read_fixed(o, "symbol", l->kernel, sizeof l->kernel, why);
+}
+
+static enum err read_kernel(const struct program *p, struct program_launch *l, const cJSON *o, struct why *why)
+{
+    enum err e = read_module_name(p, l, o, why);
+
+    if (!e)
+        e = read_fixed(o, "kernel", l->kernel, sizeof l->kernel, why);
     if (!e)
         e = read_numbers(o, "grid", 3, 3, l->grid, NULL, why);
     return e ? e : read_numbers(o, "block", 3, 3, l->block, NULL, why);
@@ -435,8 +450,8 @@ static enum err read_launch(struct program *p, const cJSON *o, const struct laun
     int op = 0, phase = 0;
     int64_t queue = 0, dyn_local = 0;
     bool cooperative = false;
-    enum err e =
-        only_members(o, "launch", "id op phase module kernel grid block args queue after dyn_local cooperative", why);
+    enum err e = only_members(
+        o, "launch", "id op phase module kernel symbol grid block args queue after dyn_local cooperative", why);
 
     if (!e)
         e = read_word(o, "op", program_op_names, N_LAUNCH_OPS, LAUNCH_KERNEL, &op, why);
@@ -459,6 +474,8 @@ static enum err read_launch(struct program *p, const cJSON *o, const struct laun
     e = read_fixed(o, "id", l->id, sizeof l->id, why);
     if (!e && op == LAUNCH_KERNEL)
         e = read_kernel(p, l, o, why);
+    if (!e && op == LAUNCH_SYMBOL)
+        e = read_symbol(p, l, o, why);
     if (!e)
         e = read_args(p, l, o, why);
     return e ? e : read_after(l, o, names, why);

@@ -5,7 +5,7 @@
 #
 #   scripts/test_onnx.sh [REGEX]                # of names; all without it
 #   scripts/test_onnx.sh --networks [NAME...]   # whole networks with seeded weights beside onnxruntime (tests/onnx/networks.py), in f32 and f16,
-#                                               # batch 1 and 4, nchw, nchw16c and the layouts chosen from measured times
+#                                               # batch 1 and 4, nchw and the layouts chosen from measured times; in f16 a fault is seen
 #
 # Needs the programs (TUNE_BIN_DIR, else build/bin) and scripts/install_deps.sh --bench (TUNE_PEERS). Exit code 77: no onnx here, or no
 # device.

@@ -154,8 +154,7 @@ static void random_chain(struct rng *r, struct buf *out)
 /* The times of a graph with some nodes fused. */
 struct mapped {
     const struct times *t;
-    const bool *with;
-    const struct graph *g;
+    const size_t *with;
     int from[MOST]; /* nodes of the graph before, by position */
 };
 
@@ -173,28 +172,31 @@ static double mapped_transform(size_t i, int a, int b, void *arg)
     const struct mapped *m = arg;
     const int from = m->from[i];
 
-    return m->t->transform[m->with[from] ? (int)graph_fuses(m->g, (size_t)from, DTYPE_F32) : from][a][b];
+    return m->t->transform[m->with[from] ? (int)m->with[from] : from][a][b];
 }
 
 /* By the definition: every choice of what is fused makes a graph, which has its cheapest layouts. */
 static double cheapest_fused(const struct graph *g, const struct times *t)
 {
+    size_t all[MOST];
     double least = INFINITY;
 
+    graph_fusions(g, DTYPE_F32, all);
     for (unsigned choice = 0; choice < 1u << g->n_nodes; choice++) {
-        bool with[MOST] = {false}, can_be = true;
-        struct mapped m = {.t = t, .with = with, .g = g};
+        size_t with[MOST] = {0};
+        bool can_be = true;
+        struct mapped m = {.t = t, .with = with};
         const struct layouts_costs c = {mapped_node, mapped_transform, NULL, &m};
         struct graph made;
         int at[MOST];
 
         for (size_t i = 0; i < g->n_nodes; i++) {
-            with[i] = choice >> i & 1;
-            can_be = can_be && (!with[i] || graph_fuses(g, i, DTYPE_F32));
+            with[i] = choice >> i & 1 ? all[i] : 0;
+            can_be = can_be && (!(choice >> i & 1) || all[i]);
         }
         if (!can_be)
             continue;
-        assert_int_equal(graph_fuse(g, DTYPE_F32, with, &made, at), ERR_OK);
+        assert_int_equal(graph_fuse(g, with, &made, at), ERR_OK);
         for (size_t i = g->n_nodes; i-- > 0;)
             m.from[at[i]] = (int)i; /* the first of two */
         least = fmin(least, cheapest(&made, &c));
@@ -216,7 +218,7 @@ static void fusions_are_chosen_with_the_layouts(void **state)
         struct graph g;
         struct buf text;
         struct why why = {""};
-        bool with[MOST];
+        size_t with[MOST], all[MOST];
         int layout[MOST];
         double cost = -1, least;
 
@@ -234,9 +236,11 @@ static void fusions_are_chosen_with_the_layouts(void **state)
             if (cost != least)
                 fail_msg("chosen %g, least %g of\n%s", cost, least, buf_text(&text));
             layouts_fused(&g, DTYPE_F32, &c, layout, with);
+            graph_fusions(&g, DTYPE_F32, all);
             for (size_t i = 0; i < g.n_nodes; i++) {
-                n_fused += with[i];
-                n_apart += graph_fuses(&g, i, DTYPE_F32) && !with[i];
+                assert_true(!with[i] || with[i] == all[i]);
+                n_fused += with[i] != 0;
+                n_apart += all[i] && !with[i];
             }
         }
         graph_fini(&g);
@@ -330,6 +334,55 @@ static void whole_networks_are_solved(void **state)
     }
 }
 
+static double less_in_blocks(size_t i, int layout, void *arg)
+{
+    (void)i;
+    (void)arg;
+    return layout == GRAPH_LAYOUTS - 1 ? 1 : 3;
+}
+
+static double ten(size_t i, int from, int to, void *arg)
+{
+    (void)i;
+    (void)from;
+    (void)to;
+    (void)arg;
+    return 10;
+}
+
+static double never(size_t i, int layout, void *arg)
+{
+    (void)i;
+    (void)layout;
+    (void)arg;
+    return INFINITY;
+}
+
+/* As many layers as there may be take no longer than so many short networks: below a second, not a minute. */
+static void the_longest_chain_is_solved(void **state)
+{
+    const struct layouts_costs c = {less_in_blocks, ten, never, NULL};
+    struct buf text;
+    struct why why = {""};
+    struct graph g;
+    int layout[GRAPH_MAX_NODES];
+    double cost = -1;
+
+    (void)state;
+    buf_init(&text, GRAPH_MAX_BYTES);
+    buf_puts(&text, "t0 = input c=16 h=2 w=2\n");
+    for (int i = 1; i < GRAPH_MAX_NODES; i += 3)
+        buf_printf(&text, "t%d = conv2d t%d k=16 r=1 s=1\nt%d = eltwise t%d f=swish(a)\nt%d = pool2d t%d max r=1 s=1\n",
+                   i, i - 1, i + 1, i, i + 2, i + 1);
+    if (graph_parse("long", buf_text(&text), text.len, &g, &why))
+        fail_msg("%s", why.text);
+    assert_int_equal(g.n_nodes, GRAPH_MAX_NODES);
+    assert_int_equal(layouts_choose(&g, DTYPE_F32, &c, layout, &cost, &why), ERR_OK);
+    assert_true(cost == GRAPH_MAX_NODES - 1 + 10 + 10); /* into blocks, and back */
+    graph_fini(&g);
+    buf_fini(&text);
+}
+
 static void a_tensor_of_too_many_readers_is_refused(void **state)
 {
     const struct layouts_costs c = {one, two, NULL, NULL};
@@ -359,6 +412,7 @@ int main(void)
         cmocka_unit_test(a_transform_is_paid_once_for_all_that_want_it),
         cmocka_unit_test(a_slower_layer_is_chosen_where_transforms_would_cost_more),
         cmocka_unit_test(whole_networks_are_solved),
+        cmocka_unit_test(the_longest_chain_is_solved),
         cmocka_unit_test(a_tensor_of_too_many_readers_is_refused),
     };
 

@@ -628,13 +628,17 @@ static void activations_behind_sums_are_fused_where_nobody_else_reads(void **sta
     (void)state;
     for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
         struct graph g;
+        size_t with[4];
         char text[300];
 
         snprintf(text, sizeof text, "x = input c=4 h=3 w=5\n%s", facts[i].text);
         parse(text, &g);
-        if (graph_fuses(&g, 1, DTYPE_F32) != facts[i].reader)
-            fail_msg("%s: fuses %zu, expected %zu", text, graph_fuses(&g, 1, DTYPE_F32), facts[i].reader);
-        assert_int_equal(graph_fuses(&g, 1, DTYPE_I8), 0);
+        assert_true(g.n_nodes <= sizeof with / sizeof with[0]);
+        graph_fusions(&g, DTYPE_F32, with);
+        if (with[1] != facts[i].reader)
+            fail_msg("%s: fuses %zu, expected %zu", text, with[1], facts[i].reader);
+        graph_fusions(&g, DTYPE_I8, with);
+        assert_int_equal(with[1], 0);
         graph_fini(&g);
     }
 }
@@ -649,7 +653,7 @@ static const char curved_text[] = "x = input c=4 h=3 w=5\n"
 
 static void a_fused_graph_keeps_names_and_order(void **state)
 {
-    const bool with[7] = {false, false, false, true, false, true, false}; /* what reads e is the output */
+    const size_t with[7] = {0, 0, 0, 4, 0, 0, 0};
     struct graph g, half, all;
     struct buf text;
     int at[7];
@@ -657,7 +661,7 @@ static void a_fused_graph_keeps_names_and_order(void **state)
     (void)state;
     buf_init(&text, 1000);
     parse(curved_text, &g);
-    assert_int_equal(graph_fuse(&g, DTYPE_F32, with, &half, at), ERR_OK);
+    assert_int_equal(graph_fuse(&g, with, &half, at), ERR_OK);
     assert_memory_equal(at, ((const int[]){0, 1, 2, 3, 3, 4, 5}), sizeof at);
     assert_int_equal(graph_text(&half, &text), ERR_OK);
     assert_string_equal(buf_text(&text), "x = input c=4 h=3 w=5\n"

@@ -223,6 +223,10 @@ static void a_mistake_in_a_list_names_its_line(void **state)
     refuses("# of\n\na | 1 | dense f32 m=1 n=four k=8\n", "line 3: ");
     refuses("a | 0 | dense f32 m=1 n=4 k=8\n", "line 1: expected 'name | count | workload'");
     refuses("a | dense f32 m=1 n=4 k=8\n", "line 1: expected 'name | count | workload'");
+    refuses(" | 1 | dense f32 m=1 n=4 k=8\n", "line 1: expected 'name | count | workload'");
+    refuses("a | 4294967297 | dense f32 m=1 n=4 k=8\n", "line 1: expected 'name | count | workload'");
+    refuses("a | 1x | dense f32 m=1 n=4 k=8\n", "line 1: expected 'name | count | workload'");
+    refuses("a\x1b[31m | 1 | no_such_operator f32 m=1\n", "line 1: expected 'name | count | workload'");
     snprintf(text, sizeof text, "%s%s", known, other);
     assert_int_equal(network_add("with others", text, strlen(text), &why), ERR_OK);
     assert_int_equal(network_find("with others", &n, &why), ERR_OK);
@@ -230,6 +234,11 @@ static void a_mistake_in_a_list_names_its_line(void **state)
     assert_non_null(n->layers[0].workload);
     assert_null(n->layers[1].workload);
     assert_non_null(strstr(n->layers[1].skipped, "no_such_operator"));
+    assert_int_equal(network_add("narrow", "ab|12|dense f32 m=1 n=4 k=8", 27, &why), ERR_OK);
+    assert_int_equal(network_find("narrow", &n, &why), ERR_OK);
+    assert_string_equal(n->layers[0].name, "ab");
+    assert_int_equal(n->layers[0].count, 12);
+    assert_string_equal(n->layers[0].workload, "dense f32 m=1 n=4 k=8");
 }
 
 int main(void)

@@ -12,6 +12,8 @@
 
 #define MAX_MODEL ((size_t)64 << 20)
 #define IMAGE "opset 13\ninput x batch 4 8 6\n"
+#define OF_IMAGE "opset 13\ninput x 1 4 8 6\n" /* 192 elements, of which a channel has 48 and a row 6 */
+#define IMAGE_LINE "x = input c=4 h=8 w=6\n"
 #define CONV "const w 4 4 1 1 = 0.5 ...\nnode Conv x w -> a\n"
 
 /* Makes this program's folder, with `name` in its name; false, with words on stdout, where that cannot be. */
@@ -35,6 +37,9 @@ enum err import_lines(const char *lines, const struct onnx_dim *dims, size_t n_d
 
 /* The graph of a model that is fine. */
 void check_graph(const char *lines, const char *graph);
+
+/* The graph of nodes that make y of the image x, but for the line of x. */
+void check_nodes(const char *nodes, const char *graph);
 
 /* Weights of a model, as written: `n` floats from weights.bin, and the list. */
 void check_weights(const char *lines, const float *expected, size_t n, const char *list);

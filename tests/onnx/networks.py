@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""networks.py OUT [--short] [--size N] [--width X] [--batch N[,N]] NAME... - networks that people deploy, as exporters write them,
+"""networks.py OUT [--short] [--size N] [--width X] [--batch N[,N]] [--drop] NAME... - networks that people deploy, as exporters write them,
 with seeded weights; for each OUT/NAME.onnx, and for each batch and element type a folder OUT/NAME-TYPE-BATCH with an input x.bin
 what onnxruntime makes of it, y.bin (y0.bin, y1.bin, ... of several), and `limit`, how far others may be from that. --short: each kind of block once or twice;
---width: of all channels. Prints the names; all of them without NAME.
+--width: of all channels. Prints the names; all of them without NAME. OUT/NAME-cut.onnx and OUT/NAME-cut-f16-BATCH, of the last batch, are
+the same network in pieces. --drop: takes a channel out of the weights in OUT, an imported model's folder, instead.
 
 Nodes are computed while they are made, by onnxruntime: so batch norms have the mean and variance of what they read, as
 those of a trained network do, and no layer's output dies away or grows."""
@@ -15,6 +16,7 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 X = "images"
+HALF_LIMIT = 2e-3 # what an operator in f16 may be off
 TYPES = {"f32": np.float32, "f16": np.float16}
 
 
@@ -113,8 +115,10 @@ class Network:
         means = self.node("GlobalAveragePool", x)
         return self.node("Mul", gate(self.conv(act(self.conv(means, k)), self.channels(x))), x)
 
-    def linear(self, x, n):
+    def linear(self, x, n, largest=None):
+        """`largest`: of the sums' magnitudes without the bias."""
         w = self.normal(n, self.channels(x)) / np.float32(np.sqrt(self.channels(x)))
+        w = w if largest is None else w * np.float32(largest / np.abs(self.values[x] @ w.T).max())
         return self.node("Gemm", x, self.constant(w, "fc.weight"), self.constant(0.1 * self.normal(n), "fc.bias"), transB=1)
 
     def size(self, x, axis):
@@ -192,7 +196,7 @@ def resnet_50(n):
             x = n.relu(n.node("Add", y, x if j else n.unit(x, 4 * k, 1, stride)))
     n.scope = ""
     x = n.node("Flatten", n.node("GlobalAveragePool", x), axis=1)
-    return n.model(n.node("Softmax", n.linear(x, 1000), axis=1))
+    return n.model(n.node("Softmax", n.linear(x, 1000, largest=1), axis=1))  # of larger sums only a few are not 0
 
 
 def bottlenecks(n, x, c, times, adds):
@@ -206,7 +210,8 @@ def bottlenecks(n, x, c, times, adds):
 
 
 def boxes(n, levels, strides, n_classes, bins=16):
-    """The head: of each place of each level bins for the four sides of a box, and classes; [batch, 4 + n_classes, places]."""
+    """The head: of each place of each level bins for the four sides of a box, and classes; [batch, 4 + n_classes, places].
+    Boxes are parts of the image, so that they are no larger than classes."""
     flat, rows, across = [], [], []
     for x, stride in zip(levels, strides):
         n.scope, (h, w) = f"/head/{stride}", n.values[x].shape[2:]
@@ -215,7 +220,7 @@ def boxes(n, levels, strides, n_classes, bins=16):
         flat.append(n.view(n.node("Concat", sides, classes, axis=1), 4 * bins + n_classes, -1))
         y, x = np.meshgrid(np.arange(h) + 0.5, np.arange(w) + 0.5, indexing="ij")
         rows.append(np.stack([x.ravel(), y.ravel()]))
-        across.append(np.full(h * w, stride))
+        across.append(np.full(h * w, stride / n.values[X].shape[2]))
     n.scope = "/head"
     places, across = np.concatenate(rows, 1).astype(np.float32)[None], np.concatenate(across).astype(np.float32)[None]
     sides, classes = n.node("Split", n.node("Concat", *flat, axis=2), n.constant(np.array([4 * bins, n_classes])), n_out=2, axis=1)
@@ -311,19 +316,63 @@ def in_halves(model):
     return model
 
 
-def store(folder, model, x, dtype):
-    """An input in a type, the outputs that the model has for these very numbers, and how far others may be from them, as a
-    part of the largest: of halves twice what rounding each tensor to halves does, where that is more than 2e-2."""
+def cut(model, values, every=3):
+    """The same layers in pieces: what every third convolution reads is an output, and an input that takes its place; the names of those.
+    What halves do in one piece says nothing in the next, so that the limit is that of a few layers."""
+    model, cuts, n = onnx.ModelProto.FromString(model.SerializeToString()), [], 0
+    for node in model.graph.node:
+        n += node.op_type in ("Conv", "Gemm")
+        if node.op_type in ("Conv", "Gemm") and n % every == 0 and node.input[0] != X and node.input[0] not in cuts:
+            cuts.append(node.input[0])
+    for node in model.graph.node:
+        node.input[:] = [v + "/cut" if v in cuts else v for v in node.input]
+    info = lambda v, name: helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", *values[v].shape[1:]])
+    model.graph.input.extend(info(v, v + "/cut") for v in cuts)
+    model.graph.output.extend(info(v, v) for v in cuts)
+    return model, cuts
+
+
+def drop(folder):
+    """Zeros in place of a channel's weights, in the last layer but one that an imported model has: one that has the most."""
+    lines = [line.rsplit(" ", 3) for line in (folder / "weights.txt").read_text(encoding="ascii").splitlines()]
+    layers = {layer: {t: (int(at), int(n)) for name, t, at, n in lines if name == layer} for layer, *_ in lines}
+    at, n_bytes = [layer["w"] for layer in layers.values() if {"w", "bias"} <= layer.keys()][-2]
+    bias_at, n_bias = [layer["bias"] for layer in layers.values() if {"w", "bias"} <= layer.keys()][-2]
+    data = np.fromfile(folder / "weights.bin", np.uint8)
+    w = data[at:at + n_bytes].view(np.float16).reshape(n_bias // 2, -1)
+    channel = np.argmax(np.abs(w.astype(np.float32)).sum(1))
+    w[channel] = 0
+    data[bias_at:bias_at + n_bias].view(np.float16)[channel] = 0
+    data.tofile(folder / "weights.bin")
+
+
+def rounded(dtype, values):
+    return {name: v.astype(dtype).astype(np.float32) for name, v in values.items()}
+
+
+def store(folder, model, inputs, dtype):
+    """Inputs in a type, the outputs that the model has for these very numbers, and how far others may be from them, as a
+    part of the largest: of halves twice what rounding each tensor to halves does, where that is more than an operator may be off."""
     folder.mkdir(parents=True, exist_ok=True)
-    x = x.astype(dtype)
-    x.tofile(folder / "x.bin")
-    ys, limit = session(model).run(None, {X: x.astype(np.float32)}), 1e-4
-    for i, y in enumerate(ys):
-        y.astype(dtype).tofile(folder / (f"y{i}.bin" if len(ys) > 1 else "y.bin"))
+    inputs = rounded(dtype, inputs)
+    ys, limit = session(model).run(None, inputs), 1e-4
+    for kind, values in (("x", inputs.values()), ("y", ys)):
+        for i, v in enumerate(values):
+            v.astype(dtype).tofile(folder / (f"{kind}{i}.bin" if len(values) > 1 else f"{kind}.bin"))
     if dtype == np.float16:
-        rounded = session(in_halves(model)).run(None, {X: x.astype(np.float32)})
-        limit = max(2e-2, *(2 * np.abs(y - z).max() / np.abs(y).max() for y, z in zip(ys, rounded)))
+        halves = session(in_halves(model)).run(None, inputs)
+        limit = max(HALF_LIMIT, *(2 * np.abs(y - z).max() / np.abs(y).max() for y, z in zip(ys, halves)))
     (folder / "limit").write_text(f"{limit:.3g}\n", encoding="ascii")
+
+
+def store_pieces(folder, name, model, values, x):
+    """NAME-cut.onnx and its folder in f16: what each piece reads is what the whole network has there, in halves."""
+    pieces, cuts = cut(model, values)
+    onnx.save(pieces, folder / f"{name}-cut.onnx")
+    whole = onnx.ModelProto.FromString(model.SerializeToString())
+    whole.graph.output.extend(onnx.ValueInfoProto(name=v) for v in cuts)
+    read = dict(zip(cuts, session(whole).run(cuts, {X: x})))
+    store(folder / f"{name}-cut-f16-{len(x)}", pieces, {X: x, **{v + "/cut": read[v] for v in cuts}}, np.float16)
 
 
 def main():
@@ -334,18 +383,23 @@ def main():
     p.add_argument("--size", type=int, default=224)
     p.add_argument("--width", type=float, default=1)
     p.add_argument("--batch", default="1")
+    p.add_argument("--drop", action="store_true")
     a = p.parse_intermixed_args()
+    if a.drop:
+        return drop(a.out)
     a.out.mkdir(parents=True, exist_ok=True)
     for seed, (name, make) in enumerate(NETWORKS.items()):
         if a.names and name not in a.names:
             continue
-        model = make(Network(seed, a.size, a.width, a.short))
+        network = Network(seed, a.size, a.width, a.short)
+        model = make(network)
         onnx.checker.check_model(model)
         onnx.save(model, a.out / f"{name}.onnx")
         for batch in map(int, a.batch.split(",")):
             x = np.random.default_rng(seed + 100).standard_normal((batch, 3, a.size, a.size), np.float32)
             for dtype, numbers in TYPES.items():
-                store(a.out / f"{name}-{dtype}-{batch}", model, x, numbers)
+                store(a.out / f"{name}-{dtype}-{batch}", model, {X: x}, numbers)
+        store_pieces(a.out, name, model, network.values, x)
         print(name, flush=True)
 
 

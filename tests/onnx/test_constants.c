@@ -9,21 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 
 #include <cmocka.h>
-
-#define HEAD "opset 13\ninput x 1 4 8 6\n"
-#define X_LINE "x = input c=4 h=8 w=6\n"
-
-static void check_nodes(const char *nodes, const char *graph)
-{
-    char lines[2048], text[1024];
-
-    snprintf(lines, sizeof lines, HEAD "%soutput y\n", nodes);
-    snprintf(text, sizeof text, X_LINE "%s", graph);
-    check_graph(lines, text);
-}
 
 /* What x is reshaped to is what the nodes compute: s. */
 static void shapes_are_computed_of_several_constants(void **state)
@@ -72,7 +59,7 @@ static void constants_of_several_numbers_are_channels(void **state)
                 "y_3 = eltwise a + y f=where(less(a,0),b,a)\n");
     check_weights("opset 17\ninput x 1 2 2\nconst f 2 2 = 1 2 3 4\nconst t 2 2 = 5 6 7 8\n"
                   "node LayerNormalization x f t -> y axis=1\noutput y\n",
-                  (const float[]){1, 2, 3, 4, 5, 6, 7, 8}, 8, "y_12 w 0 16\ny_12 bias 16 16\n");
+                  (const float[]){1, 2, 3, 4, 5, 6, 7, 8}, 8, "y w 0 16\ny bias 16 16\n");
 }
 
 static void constants_stand_around_an_activation(void **state)
@@ -112,8 +99,8 @@ static void constants_of_several_numbers_are_weights_of_chains(void **state)
                 "c = constant shape=2,4,8,6\ny = eltwise x + c f=add(a,b)\n");
     check_nodes("const c = -inf\nnode Less x x -> t\nnode Where t c x -> y\n",
                 "c = constant shape=1\ny = eltwise x + c f=where(less(a,a),b,a)\n");
-    check_weights(HEAD "const c 6 = 1 2 3 4 5 6\nconst d 1 = inf\nnode Max x c -> m\nnode Min m d -> n\n"
-                       "node Less c n -> y\noutput y\n",
+    check_weights(OF_IMAGE "const c 6 = 1 2 3 4 5 6\nconst d 1 = inf\nnode Max x c -> m\nnode Min m d -> n\n"
+                           "node Less c n -> y\noutput y\n",
                   (const float[]){1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6, INFINITY}, 13, "y a 0 24\ny c 24 24\ny d 48 4\n");
 }
 
@@ -124,9 +111,9 @@ static void constants_are_copied_for_those_that_read_none(void **state)
     check_nodes("const c 1 2 8 6 = 1 ...\nnode Neg x -> n\nnode Concat x c n -> y axis=1\n",
                 "n = eltwise x f=neg(a)\nc = constant shape=1,2,8,6\nc_3 = eltwise c f=a\n"
                 "y = concat x + c_3\ny_5 = concat y + n\n");
-    check_graph(HEAD "const c 2 = 5 6\nnode Neg x -> n\noutput n\noutput c\n",
-                X_LINE "n = eltwise x f=neg(a)\nc = constant shape=2\nc_3 = eltwise c f=a\nc_4 = reshape c_3 shape=2\n"
-                       "output n\noutput c_4\n");
+    check_graph(OF_IMAGE "const c 2 = 5 6\nnode Neg x -> n\noutput n\noutput c\n", IMAGE_LINE
+                "n = eltwise x f=neg(a)\nc = constant shape=2\nc_3 = eltwise c f=a\nc_4 = reshape c_3 shape=2\n"
+                "output n\noutput c_4\n");
 }
 
 /* By numbers that are known at run time, or in no order: of a constant table its weights, of activations the tensor. */
@@ -158,8 +145,8 @@ static void local_responses_are_normalized_by_a_convolution(void **state)
                 "y = eltwise x f=mul(mul(a,2.5e-05),a)\ny_2 = reshape y shape=1,1,4,48\n"
                 "y_3 = depthwise_conv2d y_2 r=4 s=1 pad=1,0,2,0\ny_4 = reshape y_3 shape=1,4,8,6\n"
                 "y_5 = eltwise x + y_4 f=div(a,pow(b,0.75))\n");
-    check_weights(HEAD "node LRN x -> y size=3 alpha=1.5 beta=0.5 bias=2.0\noutput y\n", (const float[]){1, 1, 1, 2}, 4,
-                  "y_3 w 0 12\ny_3 bias 12 4\n");
+    check_weights(OF_IMAGE "node LRN x -> y size=3 alpha=1.5 beta=0.5 bias=2.0\noutput y\n",
+                  (const float[]){1, 1, 1, 2}, 4, "y_3 w 0 12\ny_3 bias 12 4\n");
 }
 
 /* 2 groups of 96 numbers: their mean, their squares' mean, and a factor and a term of each channel. */

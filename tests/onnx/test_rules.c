@@ -13,9 +13,6 @@
 
 #include <cmocka.h>
 
-#define OF_X "opset 13\ninput x 1 4 8 6\n" /* 192 elements, of which a channel has 48 and a row 6 */
-#define X_LINE "x = input c=4 h=8 w=6\n"
-
 static struct onnx_import *imported(const char *nodes)
 {
     struct onnx_import *m = NULL;
@@ -23,27 +20,11 @@ static struct onnx_import *imported(const char *nodes)
     struct buf lines;
 
     buf_init(&lines, MAX_MODEL);
-    buf_printf(&lines, OF_X "%soutput y\n", nodes);
+    buf_printf(&lines, OF_IMAGE "%soutput y\n", nodes);
     if (import_lines(buf_text(&lines), NULL, 0, &m, &why))
         fail_msg("%s: %s", nodes, why.text);
     buf_fini(&lines);
     return m;
-}
-
-/* The graph of nodes that make y of the image x, but for the line of x. */
-static void check_nodes(const char *nodes, const char *graph)
-{
-    struct onnx_import *m = imported(nodes);
-    struct why why = {""};
-    struct buf text;
-
-    buf_init(&text, MAX_MODEL);
-    if (onnx_import_graph(m, &text, &why))
-        fail_msg("%s: %s", nodes, why.text);
-    if (strncmp(buf_text(&text), X_LINE, strlen(X_LINE)) != 0 || strcmp(buf_text(&text) + strlen(X_LINE), graph) != 0)
-        fail_msg("%sgave\n%sexpected\n%s", nodes, buf_text(&text), graph);
-    buf_fini(&text);
-    onnx_import_close(m);
 }
 
 /* Nodes that make the shape s, a constant, of others: what it is shows where x is reshaped to it. */

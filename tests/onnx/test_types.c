@@ -15,15 +15,6 @@
 #define HEAD "opset 20\ninput x 2 3\n"
 #define X_LINE "x = input shape=2,3\n"
 
-static void check_nodes(const char *nodes, const char *graph)
-{
-    char lines[2048], text[1024];
-
-    snprintf(lines, sizeof lines, HEAD "%s", nodes);
-    snprintf(text, sizeof text, X_LINE "%s", graph);
-    check_graph(lines, text);
-}
-
 static void numbers_of_every_type_go_in_and_out(void **state)
 {
     static const int types[] = {1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 16}; /* TensorProto.DataType */
@@ -59,13 +50,15 @@ static void other_types_are_refused(void **state)
 static void casts_are_those_of_the_types(void **state)
 {
     (void)state;
-    check_nodes("node Cast x -> y to=7\noutput y:7\n", "y = eltwise x f=where(less(a,0),ceil(a),floor(a))\n");
-    check_nodes("node Cast x -> y to=9\noutput y:9\n", "y = eltwise x f=sub(1,equal(a,0))\n");
-    check_nodes("node Cast x -> i to=6\nnode Cast i -> y to=7\noutput y:7\n",
-                "i = eltwise x f=where(less(a,0),ceil(a),floor(a))\n");
-    check_nodes("node Less x x -> t\nnode Cast t -> f to=1\nnode Neg f -> y\noutput y\n",
-                "y = eltwise x f=neg(less(a,a))\n");
-    check_nodes("node Neg x -> f\nnode CastLike x f -> c\nnode Abs c -> y\noutput y\n", "y = eltwise x f=abs(a)\n");
+    check_graph(HEAD "node Cast x -> y to=7\noutput y:7\n",
+                X_LINE "y = eltwise x f=where(less(a,0),ceil(a),floor(a))\n");
+    check_graph(HEAD "node Cast x -> y to=9\noutput y:9\n", X_LINE "y = eltwise x f=sub(1,equal(a,0))\n");
+    check_graph(HEAD "node Cast x -> i to=6\nnode Cast i -> y to=7\noutput y:7\n",
+                X_LINE "i = eltwise x f=where(less(a,0),ceil(a),floor(a))\n");
+    check_graph(HEAD "node Less x x -> t\nnode Cast t -> f to=1\nnode Neg f -> y\noutput y\n",
+                X_LINE "y = eltwise x f=neg(less(a,a))\n");
+    check_graph(HEAD "node Neg x -> f\nnode CastLike x f -> c\nnode Abs c -> y\noutput y\n",
+                X_LINE "y = eltwise x f=abs(a)\n");
 }
 
 /* The quotient of whole numbers has none behind the point: an operator that loses or rounds them is refused. */
@@ -91,18 +84,20 @@ static void quotients_and_means_of_whole_numbers_are_refused(void **state)
     /* floats again */
     check_graph("opset 20\ninput i:7 2 3\nnode Cast i -> f to=1\nnode Div f f -> y\noutput y\n",
                 "i = input shape=2,3\ny = eltwise i f=div(a,a)\n");
-    check_nodes("input i:7 2 3\nnode Less i i -> t\nnode Where t x x -> k\nnode Div k k -> y\noutput y\n",
-                "i = input shape=2,3\nk = eltwise i + x f=where(less(a,a),b,b)\n"
-                "y = eltwise k f=div(a,a)\n");
+    check_graph(HEAD "input i:7 2 3\nnode Less i i -> t\nnode Where t x x -> k\nnode Div k k -> y\noutput y\n",
+                X_LINE "i = input shape=2,3\nk = eltwise i + x f=where(less(a,a),b,b)\n"
+                       "y = eltwise k f=div(a,a)\n");
 }
 
 static void infinities_are_told_by_their_sign(void **state)
 {
     (void)state;
-    check_nodes("node IsInf x -> y\noutput y:9\n", "y = eltwise x f=less(3.4028235e+38,abs(a))\n");
-    check_nodes("node IsInf x -> y detect_negative=0\noutput y:9\n", "y = eltwise x f=less(3.4028235e+38,a)\n");
-    check_nodes("node IsInf x -> y detect_positive=0\noutput y:9\n", "y = eltwise x f=less(3.4028235e+38,neg(a))\n");
-    check_nodes("node IsNaN x -> y\noutput y:9\n", "y = eltwise x f=sub(1,equal(a,a))\n");
+    check_graph(HEAD "node IsInf x -> y\noutput y:9\n", X_LINE "y = eltwise x f=less(3.4028235e+38,abs(a))\n");
+    check_graph(HEAD "node IsInf x -> y detect_negative=0\noutput y:9\n",
+                X_LINE "y = eltwise x f=less(3.4028235e+38,a)\n");
+    check_graph(HEAD "node IsInf x -> y detect_positive=0\noutput y:9\n",
+                X_LINE "y = eltwise x f=less(3.4028235e+38,neg(a))\n");
+    check_graph(HEAD "node IsNaN x -> y\noutput y:9\n", X_LINE "y = eltwise x f=sub(1,equal(a,a))\n");
     check_refused(HEAD "node IsInf x -> y detect_positive=0 detect_negative=0\noutput y:9\n", "IsInf", "neither sign");
 }
 
@@ -114,11 +109,11 @@ static void angles_are_functions_of_their_names(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        char nodes[64], graph[64];
+        char nodes[128], graph[128];
 
-        snprintf(nodes, sizeof nodes, "node %s x -> y\noutput y\n", names[i][0]);
-        snprintf(graph, sizeof graph, "y = eltwise x f=%s(a)\n", names[i][1]);
-        check_nodes(nodes, graph);
+        snprintf(nodes, sizeof nodes, HEAD "node %s x -> y\noutput y\n", names[i][0]);
+        snprintf(graph, sizeof graph, X_LINE "y = eltwise x f=%s(a)\n", names[i][1]);
+        check_graph(nodes, graph);
     }
 }
 

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/* pick.c - operators that take or replace elements, or runs of them, by indices of their own: rows of a table, which is
+ * the tensor with all of an index in one number. */
+#include "onnx/model.h"
+#include "onnx/views.h"
+
+#include "core/err.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_PLACE (1 << 24) /* whole numbers that floats tell apart */
+
+/* Numbers of runs, a constant of the node's; NULL: m->failed. */
+static struct onnx_value *new_numbers(struct onnx_import *m, const Onnx__NodeProto *node,
+                                      const struct graph_shape *shape)
+{
+    struct onnx_value *out = onnx_memory_take(&m->file.memory, sizeof *out);
+
+    if (!out) {
+        m->failed = ERR_LIMIT;
+        return NULL;
+    }
+    *out = (struct onnx_value){.name = onnx_out(m, node, 0)->name};
+    return onnx_make_constant(m, out, shape, false) ? out : NULL;
+}
+
+/* The node's output, of a shape: runs of x by their numbers. */
+static enum onnx_role pick(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x, int64_t run,
+                           struct onnx_value *numbers, const struct graph_shape *shape)
+{
+    struct onnx_value rows = *x;
+    enum onnx_role role;
+
+    rows.shape = (struct graph_shape){2, {onnx_shape_elems(&x->shape) / run, run}};
+    if (rows.shape.dim[0] > MAX_PLACE || graph_elems(shape) < 1)
+        return onnx_refuse(m, "of over %d places, or no elements", MAX_PLACE);
+    role = onnx_gather_rows(m, node, &rows, numbers, 0);
+    if (role != ONNX_UNSUPPORTED && !m->failed)
+        onnx_out(m, node, 0)->shape = *shape;
+    return role;
+}
+
+/* An index along an axis of `size` places, from the end where it is below 0; false: it is outside. */
+static bool read_index(const struct onnx_value *at, int64_t i, int64_t size, int64_t *out)
+{
+    const bool whole = onnx_int_at(at, i, out);
+
+    *out += whole && *out < 0 && *out >= -size ? size : 0;
+    return whole && *out >= 0 && *out < size;
+}
+
+/* Where the element of x stands whose coordinates are those of element i of a tensor of shape `at`, but 0 along axis.
+ */
+static int64_t place_beside(const struct graph_shape *x, const struct graph_shape *at, int axis, int64_t i)
+{
+    int64_t place = 0, stride = 1;
+
+    for (int d = x->rank - 1; d >= 0; d--) {
+        place += d == axis ? 0 : i % at->dim[d] * stride;
+        i /= at->dim[d];
+        stride *= x->dim[d];
+    }
+    return place;
+}
+
+/* Do indices fit a tensor along an axis: of as many dimensions, none larger but that one? */
+static bool fits_beside(const struct graph_shape *x, const struct graph_shape *at, int axis)
+{
+    bool fits = x->rank == at->rank && onnx_shape_elems(at) > 0;
+
+    for (int d = 0; d < x->rank && fits; d++)
+        fits = d == axis || at->dim[d] <= x->dim[d];
+    return fits;
+}
+
+/* The places of elements that constant indices along an axis name; NULL: m->failed, or words. */
+static struct onnx_value *places_named(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
+                                       const struct onnx_value *at, int axis)
+{
+    const int64_t stride = graph_stretch(&x->shape, axis + 1, x->shape.rank);
+    struct onnx_value *out = new_numbers(m, node, &at->shape);
+
+    for (int64_t i = 0, n = out ? onnx_shape_elems(&at->shape) : 0; i < n; i++) {
+        int64_t index;
+
+        if (!read_index(at, i, x->shape.dim[axis], &index)) {
+            onnx_refuse(m, "an index outside");
+            return NULL;
+        }
+        out->v[i] = (double)(place_beside(&x->shape, &at->shape, axis, i) + index * stride);
+    }
+    return out;
+}
+
+/* The same of indices that are computed: element-wise from them, as the node's output. */
+static enum onnx_role compute_places(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
+                                     const struct onnx_value *at, int axis)
+{
+    const int64_t stride = graph_stretch(&x->shape, axis + 1, x->shape.rank);
+    struct onnx_value *beside = new_numbers(m, node, &at->shape);
+    char text[128];
+
+    if (!beside)
+        return ONNX_PLAIN;
+    for (int64_t i = 0, n = onnx_shape_elems(&at->shape); i < n; i++)
+        beside->v[i] = (double)place_beside(&x->shape, &at->shape, axis, i);
+    snprintf(text, sizeof text, "add(mul(where(less(a,0),add(a,c),a),%lld),b)", (long long)stride);
+    return onnx_eltwise_values(m, node, text, (const struct onnx_value *const[]){at, beside}, 2,
+                               (double)x->shape.dim[axis]);
+}
+
+enum onnx_role onnx_gather_elements(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    const struct onnx_value *x = onnx_in(m, node, 0), *at = onnx_in(m, node, 1);
+    struct onnx_value *numbers, computed;
+    enum onnx_role role;
+    int axis;
+
+    if (!x || !at || !onnx_axis(node, 0, x->shape.rank, &axis) || !fits_beside(&x->shape, &at->shape, axis) ||
+        onnx_shape_elems(&x->shape) > MAX_PLACE)
+        return onnx_refuse(m, "indices of other dimensions, or over %d elements", MAX_PLACE);
+    if (at->kind == ONNX_CONSTANT) {
+        numbers = places_named(m, node, x, at, axis);
+        return numbers ? pick(m, node, x, 1, numbers, &at->shape) : m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
+    }
+    role = compute_places(m, node, x, at, axis);
+    if (role == ONNX_UNSUPPORTED || m->failed)
+        return role;
+    computed = *onnx_out(m, node, 0);
+    return pick(m, node, x, 1, &computed, &at->shape);
+}
+
+/* Constant tuples of indices: of the dimensions of x behind the first n_batch, one for each of those; *run: elements
+ * behind them. The numbers of runs, a constant; NULL: m->failed, or words. */
+static struct onnx_value *tuples_named(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
+                                       const struct onnx_value *at, int n_batch, int64_t *run)
+{
+    const int rank = at ? at->shape.rank : 0, n = rank ? (int)at->shape.dim[rank - 1] : 0;
+    const int64_t n_tuples = rank ? graph_stretch(&at->shape, 0, rank - 1) : 0;
+    struct onnx_value *out;
+
+    if (!x || rank < 1 || n < 1 || n_batch < 0 || n_batch >= rank || n_batch + n > x->shape.rank || n_tuples < 1 ||
+        at->kind != ONNX_CONSTANT || memcmp(x->shape.dim, at->shape.dim, (size_t)n_batch * sizeof x->shape.dim[0])) {
+        onnx_refuse(m, "indices that are computed, or do not fit");
+        return NULL;
+    }
+    *run = graph_stretch(&x->shape, n_batch + n, x->shape.rank);
+    out = new_numbers(m, node, &(struct graph_shape){1, {n_tuples}});
+    for (int64_t i = 0; out && i < n_tuples; i++) {
+        int64_t place = n_batch ? i / graph_stretch(&at->shape, n_batch, rank - 1) : 0, index;
+
+        for (int d = 0; d < n; d++) {
+            if (!read_index(at, i * n + d, x->shape.dim[n_batch + d], &index)) {
+                onnx_refuse(m, "an index outside");
+                return NULL;
+            }
+            place = place * x->shape.dim[n_batch + d] + index;
+        }
+        out->v[i] = (double)place;
+    }
+    return out;
+}
+
+enum onnx_role onnx_gather_nd(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    const struct onnx_value *x = onnx_in(m, node, 0), *at = onnx_in(m, node, 1);
+    const int64_t n_batch = onnx_attribute_int(node, "batch_dims", 0);
+    struct graph_shape shape;
+    int64_t run = 1;
+    struct onnx_value *numbers =
+        tuples_named(m, node, x, at, n_batch < 0 || n_batch > ONNX_MAX_RANK ? -1 : (int)n_batch, &run);
+
+    if (!numbers)
+        return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
+    shape = at->shape;
+    shape.rank--;
+    for (int d = (int)(n_batch + at->shape.dim[shape.rank]); d < x->shape.rank; d++) {
+        if (shape.rank == ONNX_MAX_RANK)
+            return onnx_refuse(m, "of too many dimensions");
+        shape.dim[shape.rank++] = x->shape.dim[d];
+    }
+    return pick(m, node, x, run, numbers, &shape);
+}
+
+/* A value as a row of all its elements; -1: m->failed, or words. */
+static int as_row(struct onnx_import *m, const struct onnx_value *v)
+{
+    const struct graph_shape row = {2, {1, onnx_shape_elems(&v->shape)}};
+    struct onnx_value copied = *v;
+
+    if (v->kind == ONNX_CONSTANT ? !onnx_as_activation(m, v, &copied) : !onnx_dense(m, &copied))
+        return -1;
+    return onnx_layer_as(m, &copied, &row);
+}
+
+/* x with runs replaced by those of `by`, the last of several for one place: runs of both, one behind the other. */
+static enum onnx_role replace(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
+                              const struct onnx_value *by, int64_t run, const struct onnx_value *places)
+{
+    const int64_t n = onnx_shape_elems(&x->shape) / run, n_by = onnx_shape_elems(&places->shape);
+    struct onnx_value *numbers = new_numbers(m, node, &(struct graph_shape){1, {n}}), all;
+    int row, more, i;
+
+    for (int64_t k = 0; numbers && k < n; k++)
+        numbers->v[k] = (double)k;
+    for (int64_t k = 0; numbers && k < n_by; k++)
+        numbers->v[(int64_t)places->v[k]] = (double)(n + k);
+    row = numbers ? as_row(m, x) : -1;
+    more = row < 0 ? -1 : as_row(m, by);
+    i = more < 0 ? -1 : onnx_new_layer(m, node, GRAPH_CONCAT, row);
+    if (i < 0)
+        return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
+    m->layers[i].node.in[m->layers[i].node.n_in++] = more;
+    if (onnx_finish(m, node, i, ONNX_PLAIN) == ONNX_UNSUPPORTED)
+        return ONNX_UNSUPPORTED;
+    all = *onnx_out(m, node, 0);
+    return pick(m, node, &all, run, numbers, &x->shape);
+}
+
+static bool only_replaces(const Onnx__NodeProto *node)
+{
+    const Onnx__AttributeProto *a = onnx_attribute(node, "reduction");
+
+    return !a || (a->s.len == 4 && memcmp(a->s.data, "none", 4) == 0);
+}
+
+enum onnx_role onnx_scatter_nd(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    const struct onnx_value *x = onnx_in(m, node, 0), *at = onnx_in(m, node, 1), *by = onnx_in(m, node, 2);
+    int64_t run = 1;
+    struct onnx_value *places = tuples_named(m, node, x, at, 0, &run);
+
+    if (!places)
+        return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
+    if (!by || onnx_shape_elems(&by->shape) != onnx_shape_elems(&places->shape) * run || !only_replaces(node))
+        return onnx_refuse(m, "a reduction, or updates that do not fit");
+    return replace(m, node, x, by, run, places);
+}
+
+enum onnx_role onnx_scatter_elements(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    const struct onnx_value *x = onnx_in(m, node, 0), *at = onnx_in(m, node, 1), *by = onnx_in(m, node, 2), *places;
+    int axis;
+
+    if (!x || !at || !by || at->kind != ONNX_CONSTANT || !onnx_axis(node, 0, x->shape.rank, &axis) ||
+        !fits_beside(&x->shape, &at->shape, axis) || !graph_same_shape(&at->shape, &by->shape))
+        return onnx_refuse(m, "indices that are computed, or do not fit");
+    if (!only_replaces(node))
+        return onnx_refuse(m, "a reduction");
+    places = places_named(m, node, x, at, axis);
+    return places ? replace(m, node, x, by, 1, places) : m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
+}

@@ -230,6 +230,8 @@ double onnx_weight_at(const struct onnx_layer *l, int64_t i)
     assert(i >= 0 && i < l->n_w);
     if (!l->bias)
         return onnx_at(l->w, i);
+    if (l->scale)
+        return l->w ? onnx_at(l->w, l->w_transposed ? i % taps * l->n_bias + k : i) - l->minus : 1;
     return l->factor[k] * (l->w ? onnx_at(l->w, l->w_transposed ? i % taps * l->n_bias + k : i) : 1);
 }
 

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-
 bool onnx_is_rms(const struct onnx_layer *l)
 {
     return l->node.op == GRAPH_NORM && strstr(l->node.words, "kind=rms");

@@ -4,7 +4,8 @@
 A round is --calls calls of each, the first to begin changing from round to round; its figures are the medians of them, the
 ratio (over 1: the bundle is faster) is the median of the rounds' ratios. onnxruntime's threads stop spinning when a run of
 its ends; the OpenCL library takes the number of its threads from the environment. Prints the figures and appends
-"network dtype threads ours theirs ratio winograd-or-direct" to --table."""
+"network dtype threads ours theirs ratio winograd-or-direct low high ours-least theirs-least ours-cpu theirs-cpu steps" to --table:
+milliseconds, the quarters of the rounds between which half of the ratios lie, the CPU time of a call (of all threads), the steps of a call."""
 import argparse
 import ctypes
 import json
@@ -107,16 +108,17 @@ def peer(folder, threads):
 
 
 def median_ms(run, calls):
+    """Of a call: time, and CPU time of the process."""
     times = []
     for _ in range(calls):
-        start = time.perf_counter()
+        cpu, start = time.process_time(), time.perf_counter()
         run()
-        times.append((time.perf_counter() - start) * 1e3)
-    return float(np.median(times))
+        times.append(((time.perf_counter() - start) * 1e3, (time.process_time() - cpu) * 1e3))
+    return np.median(times, axis=0)
 
 
 def rounds(ours, theirs, n, calls):
-    """(ours, theirs) of each round, in ms."""
+    """[round][ours, theirs][time, CPU time], in ms."""
     out = []
     for run in (ours, theirs):
         median_ms(run, calls)
@@ -147,7 +149,8 @@ def main():
     device = manifest["layers"][0]["device"]
     winograd = any("winograd" in layer["template"] for layer in manifest["layers"])
     bundle = Bundle(a.library, manifest["name"], device["name"], a.folder, a.any)
-    ms = rounds(bundle.run, peer(a.folder, a.threads), a.rounds, a.calls)
+    both = rounds(bundle.run, peer(a.folder, a.threads), a.rounds, a.calls)
+    ms, cpu = both[:, :, 0], np.median(both[:, :, 1], axis=0)
     ours, theirs = np.median(ms, axis=0)
     ratios = np.sort(ms[:, 1] / ms[:, 0])
     ratio, low, high = np.median(ratios), ratios[len(ratios) // 4], ratios[3 * len(ratios) // 4]
@@ -155,7 +158,9 @@ def main():
           f"{low:.2f} to {high:.2f}; least {ms[:, 0].min():.2f}, {ms[:, 1].min():.2f} ms); {device['platform_version']}")
     if a.table:
         with open(a.table, "a", encoding="ascii") as f:
-            f.write(f"{a.network} {a.dtype} {a.threads} {ours:.4g} {theirs:.4g} {ratio:.4g} {'winograd' if winograd else 'direct'}\n")
+            f.write(f"{a.network} {a.dtype} {a.threads} {ours:.4g} {theirs:.4g} {ratio:.4g} {'winograd' if winograd else 'direct'} "
+                    f"{low:.4g} {high:.4g} {ms[:, 0].min():.4g} {ms[:, 1].min():.4g} {cpu[0]:.4g} {cpu[1]:.4g} "
+                    f"{sum(len(layer['names']) for layer in manifest['layers'])}\n")
 
 
 if __name__ == "__main__":

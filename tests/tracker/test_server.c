@@ -651,8 +651,19 @@ static void with_a_key_a_token_is_asked_for(void **state)
     }
 }
 
+/* The token of the one trial that a reply of trial_lease brings. */
+static int leased_token(const cJSON *reply)
+{
+    const cJSON *trial = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(reply, "trials"), 0);
+    const cJSON *token = cJSON_GetObjectItemCaseSensitive(trial, "token");
+
+    assert_true(cJSON_IsNumber(token));
+    return token->valueint;
+}
+
 static void records_come_as_rows_and_as_they_are(void **state)
 {
+    cJSON *leased;
     struct place *p = *state;
     struct client *c = client_of(p);
     struct http *h = NULL;
@@ -669,11 +680,13 @@ static void records_come_as_rows_and_as_they_are(void **state)
                       "{\"job\":\"j1\",\"token\":1,\"trials\":[{\"n\":0,\"program\":"
                       "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\",\"body\":{}}]}",
                       0));
-    cJSON_Delete(must(c, "trial_lease", "{\"agent\":\"a\"}", 0));
+    leased = must(c, "trial_lease", "{\"agent\":\"a\"}", 0);
     snprintf(line, sizeof line,
-             "{\"trial\":\"t1\",\"token\":1,\"envelope\":{\"status\":\"ok\",\"time_ns\":1500},\"record\":"
+             "{\"trial\":\"t1\",\"token\":%d,\"envelope\":{\"status\":\"ok\",\"time_ns\":1500},\"record\":"
              "\"{\\\"id\\\":\\\"t1\\\",\\\"status\\\":\\\"ok\\\",\\\"time_ns\\\":1500,\\\"why\\\":\\\"<b>\\\","
-             "\\\"samples_ns\\\":[1,2],\\\"anchor\\\":{\\\"epoch\\\":2,\\\"bridge\\\":0.5,\\\"hash\\\":\\\"x\\\"}}\"}");
+             "\\\"samples_ns\\\":[1,2],\\\"anchor\\\":{\\\"epoch\\\":2,\\\"bridge\\\":0.5,\\\"hash\\\":\\\"x\\\"}}\"}",
+             leased_token(leased));
+    cJSON_Delete(leased);
     cJSON_Delete(must(c, "trial_result", line, 0));
     expect_reply(http_url(h), "/api/jobs/j1/trials", NEAR, "200",
                  "{\"rows\":[{\"seq\":1,\"id\":\"t1\",\"status\":\"ok\",\"why\":\"<b>\",\"time_ns\":1500,\"epoch\":2,"

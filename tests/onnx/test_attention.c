@@ -192,6 +192,24 @@ static void the_operator_says_the_same(void **unused)
 
 #define HEADS "opset 17\ninput q 2 5 8\ninput k 2 3 8\ninput v 2 3 8\n"
 
+/* A product of 2 rows by 12 columns, cut into queries, keys and values of 2 heads of 2 numbers. */
+#define JOINT                                                                                                          \
+    "opset 17\ninput x 1 2 1\nconst w 1 12 = 1 2 3 4 5 6 7 8 9 10 11 12\nnode MatMul x w -> p\nints s 3 = 4 4 4\n"     \
+    "ints h 4 = 1 2 2 2\nnode Split p s -> a b c axis=2\nnode Reshape a h -> ar\nnode Transpose ar -> q "              \
+    "perm=[0,2,1,3]\n"                                                                                                 \
+    "node Reshape b h -> br\nnode Transpose br -> kt perm=[0,2,3,1]\nnode Reshape c h -> cr\n"                         \
+    "node Transpose cr -> vh perm=[0,2,1,3]\nnode MatMul q kt -> l\nnode Softmax l -> o axis=-1\nnode MatMul o vh -> " \
+    "y\n"
+
+/* Three products in its place, of its weights' columns. */
+static void joint_projections_are_cut(void **unused)
+{
+    (void)unused;
+    check_weights(JOINT "output y\n",
+                  (const float[]){1, 2, 3, 4, 0, 0, 0, 0, 5, 6, 7, 8, 0, 0, 0, 0, 9, 10, 11, 12, 0, 0, 0, 0}, 24,
+                  "y w 0 16\ny bias 16 16\ny_10 w 32 16\ny_10 bias 48 16\ny_11 w 64 16\ny_11 bias 80 16\n");
+}
+
 static void onnxruntimes_operators_say_the_same(void **unused)
 {
     (void)unused;
@@ -246,6 +264,7 @@ int main(void)
         cmocka_unit_test(what_is_none_stays),
         cmocka_unit_test(repeated_heads_are_groups),
         cmocka_unit_test(the_operator_says_the_same),
+        cmocka_unit_test(joint_projections_are_cut),
         cmocka_unit_test(onnxruntimes_operators_say_the_same),
         cmocka_unit_test(what_it_has_no_place_for_is_refused),
     };

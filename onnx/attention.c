@@ -357,7 +357,8 @@ static bool unscaled(const struct onnx_import *m, const struct onnx_value **v, d
         a = b;
         b = c;
     }
-    if (!onnx_is_activation(a) || !is_number(b, &number) || !graph_same_shape(&a->shape, &(*v)->shape))
+    if (!onnx_is_activation(a) || !is_number(b, &number) || !graph_same_shape(&a->shape, &(*v)->shape) ||
+        (*v)->i_layer == a->i_layer) /* its weights are multiplied already */
         return false;
     *scale = is_div ? *scale / number : *scale * number;
     *v = a;
@@ -514,7 +515,7 @@ static bool find(const struct onnx_import *m, const Onnx__NodeProto *node, struc
 {
     const struct onnx_value *logits = logits_of(m, onnx_in(m, node, 0), f), *q, *k;
 
-    if (!logits || !find_product(m, logits, f))
+    if (!logits || logits->shape.rank < 2 || !find_product(m, logits, f))
         return false;
     q = onnx_in(m, f->product, 0);
     k = onnx_in(m, f->product, 1);

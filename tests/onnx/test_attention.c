@@ -102,6 +102,21 @@ static void scales_are_on_either_side(void **unused)
                     "layout=blhd");
 }
 
+/* Where the scale is in a layer's weights it counts once. */
+static void scales_in_weights_count_once(void **unused)
+{
+    static const char lines[] =
+        "opset 17\ninput x 5 2\ninput kt 2 3\ninput v 3 2\nconst w 2 2 = 2 4 6 8\nconst h 1 = 0.5\nnode MatMul x w -> "
+        "r\n"
+        "node Mul r h -> q\nnode MatMul q kt -> l\nnode Softmax l -> p axis=-1\nnode MatMul p v -> y\noutput y\n";
+
+    (void)unused;
+    check_attention(lines, "layout=blhd scale=1.000000");
+    check_weights(lines, (const float[]){1, 3, 2, 4, 0, 0}, 6, "r w 0 16\nr bias 16 8\n");
+    check_products("opset 17\ninput q 3\ninput k 3 4\ninput m 4\ninput v 4 2\nnode MatMul q k -> l\nnode Add l m -> s\n"
+                   "node Softmax s -> p axis=0\nnode MatMul p v -> y\noutput y\n");
+}
+
 #define SEEN(k) "node MatMul q kt -> l\nnode " k "\nnode Softmax s1 -> p axis=-1\n"
 
 static void masks_are_added_in_their_axes(void **unused)
@@ -259,6 +274,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layouts_are_absorbed),
         cmocka_unit_test(scales_are_on_either_side),
+        cmocka_unit_test(scales_in_weights_count_once),
         cmocka_unit_test(masks_are_added_in_their_axes),
         cmocka_unit_test(triangles_are_causal),
         cmocka_unit_test(what_is_none_stays),

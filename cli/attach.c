@@ -34,6 +34,7 @@ struct following {
     int64_t after, n_records, n_failed;
     struct rate *rates;
     size_t n_rates, cap_rates;
+    char *told; /* the job as it was told last, JSON; NULL = not yet */
 };
 
 /* Lends; NULL without memory. */
@@ -81,6 +82,25 @@ static enum err take(const struct record_entry *entry, void *following, struct w
     return e == ERR_INPUT ? ERR_OK : e;
 }
 
+/* The event `job` of the tracker's page, where it differs from the last one. */
+static void tell_job(struct following *f, cJSON *takes_entry)
+{
+    static const char *const others[] = {"position", "waits", "body", "summary"};
+    char *text;
+
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        cJSON_DeleteItemFromObjectCaseSensitive(takes_entry, others[i]);
+    text = cJSON_PrintUnformatted(takes_entry);
+    if (text && f->told && strcmp(text, f->told) == 0) {
+        cJSON_free(text);
+        cJSON_Delete(takes_entry);
+        return;
+    }
+    cJSON_free(f->told);
+    f->told = text;
+    progress_event(&f->progress, "job", takes_entry);
+}
+
 static enum err state_of(struct following *f, char *state, size_t n_state, struct why *why)
 {
     const struct job_name args = {.job = f->job};
@@ -90,7 +110,10 @@ static enum err state_of(struct following *f, char *state, size_t n_state, struc
 
     if (!e)
         snprintf(state, n_state, "%s", entry.state);
-    cJSON_Delete(tree);
+    if (e)
+        cJSON_Delete(tree);
+    else
+        tell_job(f, tree);
     return e;
 }
 
@@ -168,6 +191,7 @@ static int run(const struct cli *c)
     while (f.n_rates)
         free(f.rates[--f.n_rates].workload);
     free(f.rates);
+    cJSON_free(f.told);
     link_close(&l);
     joblog_close(&log);
     return code;

@@ -12,6 +12,7 @@
 
 #include "core/buf.h"
 #include "core/err.h"
+#include "runtime/dtype.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,8 +44,9 @@ enum graph_op {
     GRAPH_BATCH_GEMM,
     GRAPH_RESIZE,   /* resize2d: images of another size */
     GRAPH_GATHER,   /* rows of a table by numbers */
+    GRAPH_QUANTIZE, /* floats to bytes, or back */
     GRAPH_ATTENTION,
-    GRAPH_NORM, /* of rows */
+    GRAPH_NORM,     /* of rows */
     GRAPH_CONSTANT, /* weights of the operators that read it: no kernel */
     N_GRAPH_OPS
 };
@@ -84,6 +86,7 @@ struct graph_node {
     bool relu6;     /* and what is above 6 is 6; never with relu */
     unsigned curve; /* one of EPILOGUE_CURVES (kernels/epilogue.h) in their place; 0: none */
     bool avg;
+    bool bytes; /* u8 with a scale and zero points in a network of floats, made and read by quantize */
     int64_t key[N_GRAPH_KEYS];
     char words[GRAPH_WORDS_BYTES]; /* "key=value ..." of its workload, of operators with own words */
 };
@@ -119,6 +122,9 @@ const char *graph_op_name(enum graph_op op);
 
 /* Position of a node by name, -1 when there is none. */
 int graph_node_find(const struct graph *g, const char *name);
+
+/* The type of what node `i` gives in a network of type `t`, sums of int8 networks apart. */
+enum dtype graph_dtype(const struct graph *g, size_t i, enum dtype t);
 
 /* Does node `i` read node `of`? */
 bool graph_reads(const struct graph *g, size_t i, size_t of);

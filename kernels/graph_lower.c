@@ -56,7 +56,7 @@ unsigned graph_node_layouts(const struct graph *g, size_t i, enum dtype t)
     for (int l = 1; l < GRAPH_LAYOUTS; l++)
         if (fits(g, i, l))
             bits |= 1u << l;
-    return dtype_is_bytes(t) && (bits & ~1u) ? bits & ~1u : bits;
+    return dtype_is_bytes(graph_dtype(g, i, t)) && g->nodes[i].op != GRAPH_QUANTIZE && (bits & ~1u) ? bits & ~1u : bits;
 }
 
 int graph_gives(const struct graph *g, size_t i, int layout)
@@ -122,18 +122,34 @@ static enum err check_bytes(const struct graph *g, size_t i, struct why *why)
     return ERR_OK;
 }
 
+/* Is it a convolution of floats of one pixel by 1 x 1? A dense layer gives the same sums, and reads its weights once.
+ */
+static bool is_of_pixel(const struct graph *g, size_t i, enum dtype t)
+{
+    const struct graph_node *n = &g->nodes[i];
+    const int64_t *in = g->nodes[n->in[0]].shape.dim, *key = n->key;
+
+    return n->op == GRAPH_CONV2D && !dtype_is_bytes(t) && n->n_in == 1 && in[2] * in[3] == 1 &&
+           key[GRAPH_R] * key[GRAPH_S] == 1 && key[GRAPH_GROUPS] == 1 &&
+           !(key[GRAPH_TOP] || key[GRAPH_LEFT] || key[GRAPH_BOTTOM] || key[GRAPH_RIGHT]);
+}
+
 enum err graph_node_workload(const struct graph *g, size_t i, enum dtype t, int layout, struct buf *out,
                              struct why *why)
 {
     const struct graph_node *n = &g->nodes[i];
-    const struct graph_rule *rule = &graph_rules[n->op];
+    const struct graph_rule *rule = &graph_rules[is_of_pixel(g, i, t) ? GRAPH_DENSE : n->op];
+    const enum dtype own = n->op == GRAPH_QUANTIZE ? DTYPE_U8 : graph_dtype(g, i, t);
     enum err e = dtype_is_bytes(t) ? check_bytes(g, i, why) : ERR_OK;
     struct buf text;
 
     assert(rule->sizes != NULL);
+    if (n->op == GRAPH_QUANTIZE && t != DTYPE_F32)
+        return why_set(why, ERR_INPUT, "%s of %s: what is quantised in it is between floats of 32 bits, not %s",
+                       n->name, g->name, dtype_name(t));
     buf_init(&text, WORKLOAD_MAX_TEXT);
-    buf_printf(&text, "%s %s", rule->name, dtype_name(n->op == GRAPH_SOFTMAX ? dtype_of_weights(t) : t));
-    rule->sizes(g, i, t, layout, &text);
+    buf_printf(&text, "%s %s", rule->name, dtype_name(n->op == GRAPH_SOFTMAX ? dtype_of_weights(own) : own));
+    rule->sizes(g, i, own, layout, &text);
     buf_printf(&text, "%s%s", n->words[0] ? " " : "", n->words);
     if (!e)
         e = text.failed ? why_set(why, text.failed, "longer than %d characters", WORKLOAD_MAX_TEXT)
@@ -177,7 +193,7 @@ enum err graph_transform_workload(const struct graph *g, size_t i, enum dtype t,
     enum err e;
 
     buf_init(&text, WORKLOAD_MAX_TEXT);
-    buf_printf(&text, "transform %s", dtype_name(t));
+    buf_printf(&text, "transform %s", dtype_name(graph_dtype(g, i, t)));
     put_images(&g->nodes[i].shape, &text);
     buf_printf(&text, " from=%s to=%s", images_layouts[from], images_layouts[to]);
     e = text.failed ? text.failed : canonical(buf_text(&text), out, why);
@@ -273,7 +289,7 @@ static enum err tensor_as(struct lowering *x, size_t i_node, int wants, int *out
 static enum dtype output_dtype(const struct graph *g, size_t i, enum dtype t)
 {
     if (!dtype_is_bytes(t))
-        return t;
+        return graph_dtype(g, i, t);
     return g->nodes[i].op == GRAPH_SOFTMAX ? DTYPE_F32 : graph_gives_sums(g, i) ? DTYPE_I32 : t;
 }
 
@@ -318,7 +334,7 @@ static int in_place(struct lowered *l, size_t i, const int *in, int gives, const
         at = piece_at(&w);
     if (!joins && (at < 0 || at % LOWERED_PART_BYTES || l->tensors[in[0]].i_argument >= 0))
         return -1;
-    t = add_tensor(l, i, "", gives, l->dtype);
+    t = add_tensor(l, i, "", gives, graph_dtype(l->graph, i, l->dtype));
     if (!joins)
         make_part(l, t, in[0], at);
     for (int k = 0; k < n->n_in && joins; k++)

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define STEPS (GRAPH_KEY(STRIDE_H) | GRAPH_KEY(TOP))
-#define RELUS (GRAPH_WORD_RELU | GRAPH_WORD_RELU6 | GRAPH_WORD_CURVES)
+#define RELUS (GRAPH_WORD_RELU | GRAPH_WORD_RELU6 | GRAPH_WORD_CURVES | GRAPH_WORD_U8)
 
 /* ---- shapes ---- */
 
@@ -203,7 +203,7 @@ bool graph_gives_sums(const struct graph *g, size_t i)
 {
     bool read = false;
 
-    if (g->nodes[i].op != GRAPH_DENSE)
+    if (g->nodes[i].op != GRAPH_DENSE || g->nodes[i].bytes)
         return false;
     for (size_t k = i + 1; k < g->n_nodes; k++) {
         if (graph_reads(g, k, i) && g->nodes[k].op == GRAPH_SOFTMAX)
@@ -383,6 +383,13 @@ static void gather_sizes(const struct graph *g, size_t i, enum dtype t, int layo
         buf_puts(out, " weights=x");
 }
 
+static void quantize_sizes(const struct graph *g, size_t i, enum dtype t, int layout, struct buf *out)
+{
+    (void)t;
+    (void)layout;
+    buf_printf(out, " n=%lld back=%d", (long long)graph_elems(&g->nodes[i].shape), !g->nodes[i].bytes);
+}
+
 /* Sizes of attention, [batch, heads, rows, numbers] of q, k, v and y whatever their order. */
 struct attended {
     int64_t b, heads, q, k, d, dv, group;
@@ -490,7 +497,7 @@ const struct graph_rule graph_rules[N_GRAPH_OPS] = {
                       .least_in = 1,
                       .most_in = 1,
                       .takes = GRAPH_KEY(R) | GRAPH_KEY(S) | STEPS,
-                      .words = GRAPH_WORD_MAX | GRAPH_WORD_AVG | GRAPH_WORD_GLOBAL,
+                      .words = GRAPH_WORD_MAX | GRAPH_WORD_AVG | GRAPH_WORD_GLOBAL | GRAPH_WORD_U8,
                       .blocks = true,
                       .shape = window_shape,
                       .sizes = pool_sizes},
@@ -504,7 +511,7 @@ const struct graph_rule graph_rules[N_GRAPH_OPS] = {
     [GRAPH_ADD] = {.name = "add",
                    .least_in = 2,
                    .most_in = 2,
-                   .words = GRAPH_WORD_RELU,
+                   .words = GRAPH_WORD_RELU | GRAPH_WORD_U8,
                    .blocks = true,
                    .shape = shape_of_first,
                    .sizes = add_sizes},
@@ -536,7 +543,19 @@ const struct graph_rule graph_rules[N_GRAPH_OPS] = {
                       .own_words = true,
                       .shape = reduce_shape,
                       .sizes = reduce_sizes},
-    [GRAPH_RESHAPE] = {.name = "reshape", .least_in = 1, .most_in = 1, .has_shape = true, .shape = reshape_shape},
+    [GRAPH_RESHAPE] = {.name = "reshape",
+                       .least_in = 1,
+                       .most_in = 1,
+                       .words = GRAPH_WORD_U8,
+                       .has_shape = true,
+                       .shape = reshape_shape},
+    [GRAPH_QUANTIZE] = {.name = "quantize",
+                        .least_in = 1,
+                        .most_in = 1,
+                        .words = GRAPH_WORD_U8,
+                        .blocks = true,
+                        .shape = shape_of_first,
+                        .sizes = quantize_sizes},
     [GRAPH_COPY] = {.name = "strided_copy",
                     .least_in = 1,
                     .most_in = 1,

@@ -33,6 +33,7 @@ static const struct expansion {
     {"com.microsoft.QLinearGlobalAveragePool",
      "a=DequantizeLinear(0,1,2);!y=GlobalAveragePool(a)@;$0=QuantizeLinear(y,3,4);"},
     {"com.microsoft.QLinearLeakyRelu", "a=DequantizeLinear(0,1,2);!y=LeakyRelu(a)@;$0=QuantizeLinear(y,3,4);"},
+    {"com.microsoft.QLinearSoftmax", "a=DequantizeLinear(0,1,2);!y=Softmax(a)@;$0=QuantizeLinear(y,3,4);"},
     {"com.microsoft.QLinearSigmoid", "a=DequantizeLinear(0,1,2);!y=Sigmoid(a);$0=QuantizeLinear(y,3,4);"},
     {"MatMulInteger", "o=#1;a=DequantizeLinear(0,o,2)axis=-2;b=DequantizeLinear(1,o,3)axis=-1;!$0=MatMul(a,b);"},
     {"ConvInteger", "o=#1;a=DequantizeLinear(0,o,2);b=DequantizeLinear(1,o,3)axis=0;!$0=Conv(a,b)@;"},
@@ -131,13 +132,20 @@ static Onnx__AttributeProto *new_attribute(struct expanding *x, const char *name
     return a;
 }
 
-/* The attributes of the operator, but for one that says what is so anyhow. */
+/* Does an attribute say what is so anyhow? */
+static bool says_nothing(const Onnx__AttributeProto *a)
+{
+    return a->name &&
+           ((strcmp(a->name, "channels_last") == 0 && a->i == 0) || (strcmp(a->name, "opset") == 0 && a->i >= 13));
+}
+
+/* The attributes of the operator that say something. */
 static void take_attributes(const struct expanding *x, Onnx__NodeProto *out)
 {
     for (size_t i = 0; i < x->of->n_attribute; i++) {
         Onnx__AttributeProto *a = x->of->attribute[i];
 
-        if (!a->name || strcmp(a->name, "channels_last") != 0 || a->i)
+        if (!says_nothing(a))
             out->attribute[out->n_attribute++] = a;
     }
 }

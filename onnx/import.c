@@ -485,7 +485,23 @@ static bool is_known_output(struct onnx_import *m, const Onnx__ValueInfoProto *o
     return false;
 }
 
-/* Finds the outputs and marks the layers that they depend on; all inputs are arguments of the network. */
+/* Marks the layers that outputs depend on; all inputs are arguments of the network. */
+static void mark_live(struct onnx_import *m)
+{
+    for (size_t i = 0; i < m->n_layers; i++)
+        m->layers[i].live = m->layers[i].node.op == GRAPH_INPUT;
+    for (size_t k = 0; k < m->n_outputs; k++)
+        m->layers[m->outputs[k]].live = true;
+    for (size_t i = m->n_layers; i-- > 0;) {
+        const struct onnx_layer *l = &m->layers[i];
+
+        m->is_whole = m->is_whole && !(l->live && l->is_missing);
+        for (int k = 0; k < l->node.n_in && l->live; k++)
+            m->layers[l->node.in[k]].live = true;
+    }
+}
+
+/* Finds the outputs. */
 static void find_outputs(struct onnx_import *m)
 {
     const Onnx__GraphProto *g = m->file.model->graph;
@@ -496,16 +512,6 @@ static void find_outputs(struct onnx_import *m)
             m->is_whole = false;
     for (size_t k = 0; k < g->n_output; k++)
         m->is_whole = read_output(m, value_named(m, g->output[k]->name)) && m->is_whole;
-    for (size_t k = 0; k < m->n_outputs; k++)
-        m->layers[m->outputs[k]].live = true;
-    for (size_t i = m->n_layers; i-- > 0;) {
-        struct onnx_layer *l = &m->layers[i];
-
-        l->live = l->live || l->node.op == GRAPH_INPUT;
-        m->is_whole = m->is_whole && !(l->live && l->is_missing);
-        for (int k = 0; k < l->node.n_in && l->live; k++)
-            m->layers[l->node.in[k]].live = true;
-    }
 }
 
 static enum err read_model(struct onnx_import *m, struct why *why)
@@ -527,8 +533,12 @@ static enum err read_model(struct onnx_import *m, struct why *why)
         e = read_inputs(m, why);
     for (size_t i = 0; i < g->n_node && !e; i++)
         e = read_node(m, g->node[i], m->origins ? m->origins[i] : NULL, why);
-    if (!e)
+    if (!e) {
         find_outputs(m);
+        mark_live(m);
+        onnx_join_bytes(m);
+        mark_live(m);
+    }
     return !e && m->failed ? why_set(why, ERR_LIMIT, "more than %d layers, or memory", GRAPH_MAX_NODES) : e;
 }
 

@@ -234,11 +234,15 @@ static int64_t place_of_weight(const struct onnx_layer *l, int64_t i, int64_t ta
 double onnx_weight_at(const struct onnx_layer *l, int64_t i)
 {
     const int64_t taps = l->n_bias ? l->n_w / l->n_bias : l->n_w, k = i / taps;
+    double w;
 
     assert(i >= 0 && i < l->n_w);
     if (!l->bias)
         return onnx_at(l->w, i);
-    return l->factor[k] * (l->w ? onnx_at(l->w, place_of_weight(l, i, taps, k)) : 1);
+    w = l->w ? onnx_at(l->w, place_of_weight(l, i, taps, k)) : 1;
+    if (l->scale)
+        return l->w ? w - l->minus : 1;
+    return l->factor[k] * w;
 }
 
 int onnx_layer_as(struct onnx_import *m, const struct onnx_value *v, const struct graph_shape *shape)

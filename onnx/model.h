@@ -23,6 +23,13 @@ enum onnx_kind {
 
 struct onnx_view;
 
+/* What DequantizeLinear made a constant of; zero NULL: 0. */
+struct onnx_dequantised {
+    const struct onnx_value *x, *scale, *zero;
+    int axis;
+    int64_t block;
+};
+
 struct onnx_value {
     const char *name;
     enum onnx_kind kind;
@@ -33,7 +40,8 @@ struct onnx_value {
     /* a constant: `v` where it was computed, else the tensor's elements */
     struct onnx_tensor tensor;
     double *v;
-    bool is_uniform; /* every element is v[0] */
+    bool is_uniform;                            /* every element is v[0] */
+    const struct onnx_dequantised *dequantised; /* it was whole numbers; NULL: no */
     /* an activation: the elements of a layer's output, in their order whatever the shape, or a view of them */
     int i_layer;
     bool sole;                    /* who reads it is the only reader of that layer's output */
@@ -60,6 +68,11 @@ struct onnx_layer {
     int64_t w_first, w_columns; /* of a dense layer: of w's n those from `first` on; 0, 0: all */
     double *factor, *bias;      /* [n_bias] of each channel: w times factor; NULL: no weights */
     int64_t n_w, n_bias;
+    float *scale; /* of layers of bytes, whose weights and bias are whole numbers: tensors `scale` and `zero` */
+    int32_t *zero;
+    int64_t n_scales;
+    int n_zeros;
+    double minus;                   /* is taken off each weight */
     int i_moved;                    /* 1 + the layer whose elements this one alone reads, and moves; 0: it computes */
     const struct onnx_quant *quant; /* NULL: it is neither of the two; else nothing is computed in it besides */
     bool live;                      /* the output depends on it */
@@ -77,7 +90,7 @@ struct onnx_import {
     size_t n_layers, cap_layers;
     struct onnx_row *rows;
     size_t n_rows, cap_rows;
-    int i_row; /* 1 + that of the node read last; 0: it is not counted */
+    int i_row;                  /* 1 + that of the node read last; 0: it is not counted */
     const char *const *origins; /* [nodes] the operators that they are counted as (expand.h); NULL: their own */
     int64_t opset;
     const struct onnx_options *options; /* while it is read */
@@ -246,6 +259,10 @@ enum onnx_role onnx_pool_all(struct onnx_import *m, const Onnx__NodeProto *node,
 /* An element-wise layer of the node's first input and numbers, "clip(a,b,c)" of two. */
 enum onnx_role onnx_eltwise_of(struct onnx_import *m, const Onnx__NodeProto *node, const char *text,
                                const double *numbers, size_t n);
+
+/* Layers between quantised values as layers of bytes (bytes.c), of those that are live; what nobody reads then is as it
+ * was. m->failed: no memory. */
+void onnx_join_bytes(struct onnx_import *m);
 
 /* Elementwise Add, Sub, Mul, Div, Concat and Gather, where an input is no constant. */
 onnx_op onnx_layer_binary, onnx_layer_concat, onnx_gather_layer;

@@ -3,11 +3,11 @@
  * that exporters write in the place of them. */
 #include "onnx/model.h"
 
+#include "kernels/norm/epsilon.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#define EPSILON_UNIT 1e-12 /* of the workload's key */
 
 bool onnx_is_rms(const struct onnx_layer *l)
 {
@@ -30,13 +30,13 @@ bool onnx_norm_rows(struct onnx_import *m, const Onnx__NodeProto *node, const st
     const struct graph_shape rows = {
         2, {graph_stretch(&x->shape, 0, axis), graph_stretch(&x->shape, axis, x->shape.rank)}};
     const int64_t n = rows.dim[1];
-    const double units = rint(epsilon / EPSILON_UNIT);
+    const double units = rint(epsilon / NORM_UNIT);
     const struct graph_shape shape = x->shape;
     struct onnx_layer *l;
     int i;
 
     if (!is_weight(weights[0], x, axis, n) || !is_weight(weights[1], x, axis, n) || (!centres && weights[1]) ||
-        epsilon < 0 || epsilon > 1 || fabs(units * EPSILON_UNIT - epsilon) > 1e-7 * epsilon)
+        epsilon < 0 || epsilon > 1 || fabs(units * NORM_UNIT - epsilon) > 1e-7 * epsilon)
         return false;
     *role = ONNX_TUNED;
     i = onnx_new_layer(m, node, GRAPH_NORM, onnx_layer_as(m, x, &rows));

@@ -104,6 +104,31 @@ static bool is_constant(const struct onnx_value *v)
     return !v || v->kind == ONNX_CONSTANT;
 }
 
+/* A value that layers keep: theirs are lent. NULL: m->failed. */
+static const struct onnx_value *kept(struct onnx_import *m, const struct onnx_value *v)
+{
+    struct onnx_value *copy = onnx_memory_take(&m->file.memory, sizeof *copy);
+
+    if (copy)
+        *copy = *v;
+    else
+        m->failed = ERR_LIMIT;
+    return copy;
+}
+
+/* What a constant was, kept; NULL: m->failed. */
+static const struct onnx_dequantised *origin(struct onnx_import *m, const struct linear *l)
+{
+    struct onnx_dequantised *d = onnx_memory_take(&m->file.memory, sizeof *d);
+
+    if (d)
+        *d = (struct onnx_dequantised){kept(m, l->x), kept(m, l->scale), l->zero ? kept(m, l->zero) : NULL, l->axis,
+                                       l->block};
+    else
+        m->failed = ERR_LIMIT;
+    return d;
+}
+
 /* All inputs are constants: `range` NULL: dequantised. */
 static enum onnx_role fold(struct onnx_import *m, const Onnx__NodeProto *node, const struct linear *l,
                            const struct range *range)
@@ -118,6 +143,8 @@ static enum onnx_role fold(struct onnx_import *m, const Onnx__NodeProto *node, c
         v[i] = range ? fmin(fmax((double)rintf(x / scale) + zero, range->lo), range->hi)
                      : (onnx_at(l->x, i) - zero) * (double)scale;
     }
+    if (!range && v)
+        out->dequantised = origin(m, l);
     return ONNX_FOLDED;
 }
 
@@ -143,18 +170,6 @@ static bool aligned(struct onnx_import *m, const struct linear *l, const struct 
     for (int64_t i = 0, n = onnx_shape_elems(&l->x->shape); i < n; i++)
         out->v[i] = along(l, v, i);
     return true;
-}
-
-/* A value that layers keep: theirs are lent. NULL: m->failed. */
-static const struct onnx_value *kept(struct onnx_import *m, const struct onnx_value *v)
-{
-    struct onnx_value *copy = onnx_memory_take(&m->file.memory, sizeof *copy);
-
-    if (copy)
-        *copy = *v;
-    else
-        m->failed = ERR_LIMIT;
-    return copy;
 }
 
 /* An element-wise layer, `text` with a, b and c for x, scale and zero point. x is a layer's as a whole: nothing that

@@ -52,7 +52,7 @@ void progress_pause(struct progress *p);
 void progress_note(struct progress *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* An event: takes `fields` (an object); nothing unless in JSON mode. Names: submitted built measured best device waits
- * done.
+ * job done.
  */
 void progress_event(struct progress *p, const char *event, cJSON *takes_fields);
 

@@ -65,6 +65,7 @@ struct onnx_layer {
     struct graph_node node;
     const struct onnx_value *w; /* a constant, read when it is written; NULL: of n_w ones */
     bool w_transposed;          /* of a dense layer: [k][n] */
+    int64_t w_first, w_columns; /* of a dense layer: of w's n those from `first` on; 0, 0: all */
     double *factor, *bias;      /* [n_bias] of each channel: w times factor; NULL: no weights */
     int64_t n_w, n_bias;
     float *scale; /* of layers of bytes, whose weights and bias are whole numbers: tensors `scale` and `zero` */

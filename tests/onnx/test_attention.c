@@ -102,6 +102,21 @@ static void scales_are_on_either_side(void **unused)
                     "layout=blhd");
 }
 
+/* Where the scale is in a layer's weights it counts once. */
+static void scales_in_weights_count_once(void **unused)
+{
+    static const char lines[] =
+        "opset 17\ninput x 5 2\ninput kt 2 3\ninput v 3 2\nconst w 2 2 = 2 4 6 8\nconst h 1 = 0.5\nnode MatMul x w -> "
+        "r\n"
+        "node Mul r h -> q\nnode MatMul q kt -> l\nnode Softmax l -> p axis=-1\nnode MatMul p v -> y\noutput y\n";
+
+    (void)unused;
+    check_attention(lines, "layout=blhd scale=1.000000");
+    check_weights(lines, (const float[]){1, 3, 2, 4, 0, 0}, 6, "r w 0 16\nr bias 16 8\n");
+    check_products("opset 17\ninput q 3\ninput k 3 4\ninput m 4\ninput v 4 2\nnode MatMul q k -> l\nnode Add l m -> s\n"
+                   "node Softmax s -> p axis=0\nnode MatMul p v -> y\noutput y\n");
+}
+
 #define SEEN(k) "node MatMul q kt -> l\nnode " k "\nnode Softmax s1 -> p axis=-1\n"
 
 static void masks_are_added_in_their_axes(void **unused)
@@ -192,6 +207,24 @@ static void the_operator_says_the_same(void **unused)
 
 #define HEADS "opset 17\ninput q 2 5 8\ninput k 2 3 8\ninput v 2 3 8\n"
 
+/* A product of 2 rows by 12 columns, cut into queries, keys and values of 2 heads of 2 numbers. */
+#define JOINT                                                                                                          \
+    "opset 17\ninput x 1 2 1\nconst w 1 12 = 1 2 3 4 5 6 7 8 9 10 11 12\nnode MatMul x w -> p\nints s 3 = 4 4 4\n"     \
+    "ints h 4 = 1 2 2 2\nnode Split p s -> a b c axis=2\nnode Reshape a h -> ar\nnode Transpose ar -> q "              \
+    "perm=[0,2,1,3]\n"                                                                                                 \
+    "node Reshape b h -> br\nnode Transpose br -> kt perm=[0,2,3,1]\nnode Reshape c h -> cr\n"                         \
+    "node Transpose cr -> vh perm=[0,2,1,3]\nnode MatMul q kt -> l\nnode Softmax l -> o axis=-1\nnode MatMul o vh -> " \
+    "y\n"
+
+/* Three products in its place, of its weights' columns. */
+static void joint_projections_are_cut(void **unused)
+{
+    (void)unused;
+    check_weights(JOINT "output y\n",
+                  (const float[]){1, 2, 3, 4, 0, 0, 0, 0, 5, 6, 7, 8, 0, 0, 0, 0, 9, 10, 11, 12, 0, 0, 0, 0}, 24,
+                  "y w 0 16\ny bias 16 16\ny_10 w 32 16\ny_10 bias 48 16\ny_11 w 64 16\ny_11 bias 80 16\n");
+}
+
 static void onnxruntimes_operators_say_the_same(void **unused)
 {
     (void)unused;
@@ -241,11 +274,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layouts_are_absorbed),
         cmocka_unit_test(scales_are_on_either_side),
+        cmocka_unit_test(scales_in_weights_count_once),
         cmocka_unit_test(masks_are_added_in_their_axes),
         cmocka_unit_test(triangles_are_causal),
         cmocka_unit_test(what_is_none_stays),
         cmocka_unit_test(repeated_heads_are_groups),
         cmocka_unit_test(the_operator_says_the_same),
+        cmocka_unit_test(joint_projections_are_cut),
         cmocka_unit_test(onnxruntimes_operators_say_the_same),
         cmocka_unit_test(what_it_has_no_place_for_is_refused),
     };

@@ -4,6 +4,8 @@
 
 #include "core/err.h"
 #include "core/vec.h"
+#include "logs/log.h"
+#include "tuner/failures.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -34,6 +36,8 @@ struct following {
     int64_t after, n_records, n_failed;
     struct rate *rates;
     size_t n_rates, cap_rates;
+    struct best_set *best;
+    struct failures failures;
     char *told; /* the job as it was told last, JSON; NULL = not yet */
 };
 
@@ -75,6 +79,10 @@ static enum err take(const struct record_entry *entry, void *following, struct w
         e = joblog_line(f->log, &r, line, strlen(line), why);
     if (!e && r.status != STATUS_OK)
         f->n_failed++;
+    if (!e)
+        failures_add(&f->failures, &r);
+    if (!e)
+        e = best_add(f->best, &r);
     f->n_records++;
     if (!e)
         tell(f, &r);
@@ -149,6 +157,20 @@ static void event_done(struct following *f, const char *state)
     progress_event(&f->progress, "done", o);
 }
 
+/* What came of it: why trials failed, and the best of each workload. */
+static void print_results(const struct following *f)
+{
+    struct buf words;
+
+    buf_init(&words, 65536);
+    if (f->n_failed)
+        failures_explain(&f->failures, &words);
+    fputs(buf_text(&words), stdout);
+    for (size_t i = 0; i < best_n(f->best); i++)
+        cmd_print_workload(best_at(f->best, i)->workload, best_at(f->best, i));
+    buf_fini(&words);
+}
+
 static int finish(struct following *f, const char *state)
 {
     struct why why = {""};
@@ -159,6 +181,8 @@ static int finish(struct following *f, const char *state)
         return cmd_fail(e, &why);
     progress_note(&f->progress, "job %s: %s, %lld records, %lld failed", f->job, state, (long long)f->n_records,
                   (long long)f->n_failed);
+    if (f->progress.mode != PROGRESS_JSON && f->progress.mode != PROGRESS_NONE)
+        print_results(f);
     event_done(f, state);
     if (!is_over(state))
         return EXIT_INTERRUPTED;
@@ -181,7 +205,10 @@ static int run(const struct cli *c)
         return cmd_fail(why_set(&why, ERR_INPUT, "expected one job id, e.g. tune attach j12"), &why);
     progress_init(&f.progress, cli_flag(c, "quiet"), cli_flag(c, "json"));
     f.job = c->rest[0];
-    e = path ? joblog_open(&log, path, NULL, cmd_log_warning, NULL, &why) : ERR_OK;
+    failures_init(&f.failures);
+    e = best_new(&f.best);
+    if (!e && path)
+        e = joblog_open(&log, path, NULL, cmd_log_warning, NULL, &why);
     if (!e)
         e = link_open(&l, c, "tune", &why);
     f.client = l.client;
@@ -192,6 +219,8 @@ static int run(const struct cli *c)
         free(f.rates[--f.n_rates].workload);
     free(f.rates);
     cJSON_free(f.told);
+    best_free(f.best);
+    failures_fini(&f.failures);
     link_close(&l);
     joblog_close(&log);
     return code;

@@ -22,8 +22,9 @@ struct progress_state {
     const char *task;       /* layer or workload */
     int64_t done, total;    /* trials of all tasks */
     double current_gflops, best_gflops;
-    double eta_s;         /* < 0: unknown */
-    const char *failures; /* "compile 3 limits 1" */
+    double current_ns, best_ns; /* told in their place where the task has no FLOPs; 0 = not timed yet */
+    double eta_s;               /* < 0: unknown */
+    const char *failures;       /* "compile 3 limits 1" */
     const char *key;
     size_t n_devices;
 };

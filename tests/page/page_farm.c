@@ -309,6 +309,8 @@ static void play_job(int64_t n, const char *title, bool live)
         for (int64_t left = some; left > 0;)
             left -= answer_some(agent, AT_ONCE);
         i += some;
+        if (i % (16 * AT_ONCE) == 0)
+            tell_progress(job, i, n);
     }
     tell_progress(job, n, live ? 2 * n : n);
     puts(job);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* embed.c - host tool of the build: writes text files as C string literals.
- * Usage: embed OUT.c HEADER SYMBOL DIR NAME...   -> const struct embedded SYMBOL[] = {{"NAME", "text"}, ..., {NULL, NULL}}; */
+ * Usage: embed OUT.c HEADER SYMBOL DIR NAME...   -> const struct embedded SYMBOL[] = {{"NAME", "text"}, ..., {NULL,
+ * NULL}}; */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -10,14 +10,14 @@
 
 /* ---- what peers are told ---- */
 
-/* Another process with this name is about to take its leases away: what it is granted meanwhile may be gone already. */
+/* Another process with this name has begun to take its leases away since it asked: what it was granted may be gone. */
 static bool rival_registers(const struct peer *p)
 {
     for (int i = 0; i < p->farm->n_peers; i++) {
         const struct peer *other = &p->farm->peers[i];
 
-        if (other != p && other->kind == p->kind && other->i == p->i && other->asks &&
-            strcmp(other->op, "agent_register") == 0)
+        if (other != p && other->kind == p->kind && other->i == p->i &&
+            (other->registers_ns >= p->asked_ns || (other->asks && strcmp(other->op, "agent_register") == 0)))
             return true;
     }
     return false;

@@ -45,6 +45,7 @@ struct peer {
     /* Agents and builders. */
     int nonce;
     bool registered, is_twin; /* of agent 0: another process under its name */
+    int64_t registers_ns;     /* when it last began, or was heard or given up, to register */
     struct held held[FARM_MAX_HELD];
     int n_held;
     int64_t renewed_ns;

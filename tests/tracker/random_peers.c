@@ -80,6 +80,7 @@ static void register_agent(struct peer *p)
         !wants      ? ""
         : p->i == 1 ? ",'arch':'sm_1','builds':false"
                     : ",'arch':'sm_1'");
+    p->registers_ns = p->farm->rig.now_ns;
     take_over(p);
 }
 
@@ -111,6 +112,8 @@ static void renew_all(struct peer *p)
 /* kill -9 and a new process later, which knows nothing. */
 static void die(struct peer *p)
 {
+    if (p->asks && strcmp(p->op, "agent_register") == 0)
+        p->registers_ns = p->farm->rig.now_ns;
     hang_up(p);
     let_all_go(p);
     p->nonce++;
@@ -232,9 +235,10 @@ static void agent_hear(struct peer *p, enum err e, const cJSON *result)
     }
     if (e)
         fail_msg("a%d: %s: %s", p->i, p->op, err_name(e));
-    if (strcmp(p->op, "agent_register") == 0)
+    if (strcmp(p->op, "agent_register") == 0) {
         p->registered = true;
-    else if (strcmp(p->op, "trial_lease") == 0)
+        p->registers_ns = p->farm->rig.now_ns;
+    } else if (strcmp(p->op, "trial_lease") == 0)
         take_grants(p, result);
     else if (strcmp(p->op, "trial_renew") == 0 && !p->lies)
         take_renewal(p, result);

@@ -73,8 +73,8 @@ static int complain(const struct why *why, int code)
 
 static bool is_loopback(const char *url)
 {
-    static const char *const near[] = {"tcp://127.", "tcp://localhost:", "tcp://[::1]:", "tcp4://127.",
-                                       "tcp6://[::1]:"};
+    static const char *const near[] = {"tcp://127.",    "tcp://localhost:", "tcp://[::1]:", "tcp4://127.",
+                                       "tcp6://[::1]:", "ipc://",           "inproc://"};
 
     for (size_t i = 0; i < sizeof near / sizeof *near; i++)
         if (strncmp(url, near[i], strlen(near[i])) == 0)

@@ -5,29 +5,34 @@
 #include "core/clock.h"
 #include "core/err.h"
 #include "tracker/hall.h"
-#include "tracker/listener.h"
 
 #include <assert.h>
+#include <nng/nng.h>
+#include <nng/protocol/reqrep0/rep.h>
+#include <nng/transport/tcp/tcp.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 
-#define SPARE_SLOTS 4096 /* requests under way beyond those that wait for news */
+#define SPARE_SLOTS 192 /* more than wait: for requests that do not */
 #define MAX_PIPES 16384
 #define OTHER_FDS 128 /* beside connections */
 #define MIN_PIPES 64
 #define MAX_PAGES 16
 #define QUEUED_BYTES ((size_t)32 << 20)
 
-/* A request under way. */
+/* One context: receives a request, waits for its reply, sends it, and so on. */
 struct slot {
     struct caller caller; /* first: a caller of this server is the slot itself */
-    struct mail *mail;
+    struct server *server;
+    nng_ctx ctx;
+    nng_aio *aio;
+    bool sending;
     int64_t received_ns;
+    nng_msg *raw;
     struct slot *next; /* in the queue */
 };
 
@@ -41,118 +46,164 @@ struct page {
 
 struct server {
     struct hall hall; /* the core loop's own */
-    struct listener *listener;
-    struct slot *taken, **taken_end; /* the listener's own: what it read in this round */
-    struct slot *at_hand;            /* the core loop's own: from the queue, for this turn and the next */
-    _Atomic size_t queued_bytes;
-    _Atomic int n_slots, n_parked;
+    nng_socket socket;
+    char url[256];
+    int n_slots;
     pthread_t core, post;
-    pthread_mutex_t lock; /* all below */
+    pthread_mutex_t lock; /* the queue, replies, pages, pipes, stopping */
     pthread_cond_t work, page_done, mail;
-    struct slot *first, **end;
+    struct slot *first, *last;
     struct caller *replies; /* committed, not flushed: for the post loop */
     bool core_ended;
+    size_t queued_bytes;
     struct page *pages;
     int n_pages;
-    uint32_t gone[256]; /* connections that closed since the loop looked */
+    int64_t n_pipes, max_pipes;
+    uint32_t gone[256]; /* pipes that closed since the loop looked */
     int n_gone;
-    bool stopping, failed;
+    bool stopping, failed, told_full;
     struct why why;
-    int64_t max_pipes; /* constant */
-    bool told_full;    /* the listener's own */
 };
 
-/* ---- on the listener's thread ---- */
+/* ---- on nng's threads ---- */
+
+static void receive(struct slot *s)
+{
+    s->sending = false;
+    nng_ctx_recv(s->ctx, s->aio);
+}
 
 /* Too much waits already: the client is told to come again, without its request being looked at. */
-static void answer_busy(struct mail *m)
+static nng_msg *busy_reply(void)
 {
     static const char json[] = "{\"ok\":false,\"id\":\"\",\"err\":\"busy\",\"why\":\"the tracker is busy\"}";
-    char reply[MESSAGE_HEADER_BYTES + sizeof json - 1] = {'T', 'U', 'N', '1', 1, 0, 0, 0, sizeof json - 1};
+    static const unsigned char head[12] = {'T', 'U', 'N', '1', 1, 0, 0, 0, sizeof json - 1, 0, 0, 0};
+    nng_msg *m;
 
-    memcpy(reply + MESSAGE_HEADER_BYTES, json, sizeof json - 1);
-    mail_answer(m, reply, sizeof reply);
+    if (nng_msg_alloc(&m, 0) != 0)
+        return NULL;
+    nng_msg_append(m, head, sizeof head);
+    nng_msg_append(m, json, sizeof json - 1);
+    return m;
 }
 
-static bool fits(struct server *sv, size_t n)
+static void send_reply(struct slot *s, nng_msg *m)
 {
-    const size_t queued = atomic_load(&sv->queued_bytes);
-
-    return (queued == 0 || queued + n <= QUEUED_BYTES) &&
-           atomic_load(&sv->n_slots) < atomic_load(&sv->n_parked) + SPARE_SLOTS;
-}
-
-static void take(void *arg, struct mail *m)
-{
-    struct server *sv = arg;
-    struct slot *s;
-    size_t n;
-    const void *bytes = mail_bytes(m, &n);
-
-    s = fits(sv, n) ? calloc(1, sizeof *s) : NULL;
-    if (!s) {
-        answer_busy(m);
+    if (!m) {
+        receive(s);
         return;
     }
-    s->caller.bytes = bytes;
-    s->caller.n_bytes = n;
-    s->caller.line = mail_line(m);
-    s->mail = m;
+    s->sending = true;
+    nng_aio_set_msg(s->aio, m);
+    nng_ctx_send(s->ctx, s->aio);
+}
+
+static bool enqueue(struct server *sv, struct slot *s)
+{
+    const size_t n = nng_msg_len(s->raw);
+    bool fits;
+
+    pthread_mutex_lock(&sv->lock);
+    fits = sv->queued_bytes == 0 || sv->queued_bytes + n <= QUEUED_BYTES;
+    if (fits) {
+        sv->queued_bytes += n;
+        s->next = NULL;
+        *(sv->last ? &sv->last->next : &sv->first) = s;
+        sv->last = s;
+        pthread_cond_signal(&sv->work);
+    }
+    pthread_mutex_unlock(&sv->lock);
+    return fits;
+}
+
+static void received(struct slot *s)
+{
+    s->raw = nng_aio_get_msg(s->aio);
     s->received_ns = clock_now_ns();
-    request_read(&s->caller.request, bytes, n);
-    atomic_fetch_add(&sv->queued_bytes, n);
-    atomic_fetch_add(&sv->n_slots, 1);
-    *sv->taken_end = s;
-    sv->taken_end = &s->next;
-}
-
-/* What was read in a round goes to the core loop at once. */
-static void enqueue_taken(void *arg)
-{
-    struct server *sv = arg;
-
-    if (!sv->taken)
+    s->caller = (struct caller){.bytes = nng_msg_body(s->raw),
+                                .n_bytes = nng_msg_len(s->raw),
+                                .line = (uint32_t)nng_pipe_id(nng_msg_get_pipe(s->raw))};
+    request_read(&s->caller.request, s->caller.bytes, s->caller.n_bytes);
+    if (enqueue(s->server, s))
         return;
-    pthread_mutex_lock(&sv->lock);
-    *sv->end = sv->taken;
-    sv->end = sv->taken_end;
-    pthread_cond_signal(&sv->work);
-    pthread_mutex_unlock(&sv->lock);
-    sv->taken = NULL;
-    sv->taken_end = &sv->taken;
+    request_fini(&s->caller.request);
+    nng_msg_free(s->raw);
+    s->raw = NULL;
+    send_reply(s, busy_reply());
 }
 
-static void line_gone(void *arg, uint32_t line)
+static void slot_event(void *arg)
 {
-    struct server *sv = arg;
+    struct slot *s = arg;
+    const int rv = nng_aio_result(s->aio);
 
-    pthread_mutex_lock(&sv->lock);
-    if (sv->n_gone < (int)(sizeof sv->gone / sizeof *sv->gone)) /* polls of the others end with their time */
-        sv->gone[sv->n_gone++] = line;
-    pthread_cond_signal(&sv->work);
-    pthread_mutex_unlock(&sv->lock);
+    if (rv == NNG_ECLOSED)
+        return;
+    if (s->sending) {
+        if (rv != 0)
+            nng_msg_free(nng_aio_get_msg(s->aio));
+        receive(s);
+    } else if (rv != 0) {
+        receive(s);
+    } else {
+        received(s);
+    }
 }
 
-static void tell_full(void *arg)
+static void pipe_event(nng_pipe p, nng_pipe_ev ev, void *arg)
 {
     struct server *sv = arg;
+    bool refuse = false, tell = false;
 
-    if (!sv->told_full)
+    pthread_mutex_lock(&sv->lock);
+    if (ev == NNG_PIPE_EV_ADD_PRE) { /* every pipe that was announced so is announced when it goes, refused ones too */
+        refuse = ++sv->n_pipes > sv->max_pipes;
+        tell = refuse && !sv->told_full;
+        sv->told_full |= refuse;
+    } else {
+        sv->n_pipes--;
+        if (sv->n_gone < (int)(sizeof sv->gone / sizeof *sv->gone)) /* polls of the others end with their time */
+            sv->gone[sv->n_gone++] = (uint32_t)nng_pipe_id(p);
+        pthread_cond_signal(&sv->work);
+    }
+    pthread_mutex_unlock(&sv->lock);
+    if (tell)
         fprintf(stderr, "tune-tracker: all %lld connections are in use: others are refused until one ends%s\n",
                 (long long)sv->max_pipes, sv->max_pipes < MAX_PIPES ? " (ulimit -n allows no more)" : "");
-    sv->told_full = true;
-}
-
-static const struct listener_ops listener_ops = {
-    .take = take, .taken = enqueue_taken, .gone = line_gone, .full = tell_full};
-
-static void slot_end(struct server *sv, struct slot *s)
-{
-    atomic_fetch_sub(&sv->n_slots, 1);
-    free(s);
+    if (refuse)
+        nng_pipe_close(p);
 }
 
 /* ---- the core loop ---- */
+
+static bool open_slot(struct server *sv)
+{
+    struct slot *s = calloc(1, sizeof *s);
+
+    if (!s)
+        return false;
+    s->server = sv;
+    if (nng_ctx_open(&s->ctx, sv->socket) != 0) {
+        free(s);
+        return false;
+    }
+    if (nng_aio_alloc(&s->aio, slot_event, s) != 0) {
+        nng_ctx_close(s->ctx);
+        free(s);
+        return false;
+    }
+    sv->n_slots++;
+    receive(s);
+    return true;
+}
+
+/* As many requests as wait, and then some, can be under way; slots live as long as the server. When memory is short
+ * those that there are have to do. */
+static void open_slots(struct server *sv)
+{
+    while (sv->n_slots < sv->hall.n_parked + SPARE_SLOTS && open_slot(sv))
+        ;
+}
 
 /* What one turn of the core loop found to do. */
 struct work {
@@ -161,6 +212,19 @@ struct work {
     int n_gone;
     bool stop;
 };
+
+static nng_msg *message_of(const struct buf *reply)
+{
+    nng_msg *m = NULL;
+
+    if (reply->failed || !reply->len || nng_msg_alloc(&m, 0) != 0)
+        return NULL;
+    if (nng_msg_append(m, reply->data, reply->len) != 0) {
+        nng_msg_free(m);
+        return NULL;
+    }
+    return m;
+}
 
 static void wait_work(struct server *sv)
 {
@@ -172,7 +236,7 @@ static void wait_work(struct server *sv)
         t.tv_sec++;
         t.tv_nsec -= 1000000000;
     }
-    if (!sv->first && !sv->at_hand && !sv->pages && !sv->n_gone && !sv->stopping)
+    if (!sv->first && !sv->pages && !sv->n_gone && !sv->stopping)
         pthread_cond_timedwait(&sv->work, &sv->lock, &t);
 }
 
@@ -180,18 +244,16 @@ static struct slot *next_queued(struct server *sv)
 {
     struct slot *s;
 
-    if (!sv->at_hand) {
-        pthread_mutex_lock(&sv->lock);
-        sv->at_hand = sv->first;
-        sv->first = NULL;
-        sv->end = &sv->first;
-        pthread_mutex_unlock(&sv->lock);
-    }
-    s = sv->at_hand;
+    pthread_mutex_lock(&sv->lock);
+    s = sv->first;
     if (s) {
-        sv->at_hand = s->next;
-        atomic_fetch_sub(&sv->queued_bytes, s->caller.n_bytes);
+        sv->first = s->next;
+        if (!sv->first)
+            sv->last = NULL;
+        assert(sv->queued_bytes >= s->caller.n_bytes);
+        sv->queued_bytes -= s->caller.n_bytes;
     }
+    pthread_mutex_unlock(&sv->lock);
     return s;
 }
 
@@ -230,16 +292,15 @@ static void answer(struct server *sv, struct caller *left)
 {
     for (struct caller *c = left, *next; c; c = next) {
         struct slot *s = (struct slot *)c;
+        nng_msg *m = message_of(&c->reply);
 
         if (c->request.name < N_CALLS && !c->waits_with)
             meter_add(&sv->hall.tracker->calls[c->request.name], clock_now_ns() - s->received_ns);
         next = c->next;
-        if (c->reply.failed || !c->reply.len)
-            mail_drop(s->mail);
-        else
-            mail_answer(s->mail, c->reply.data, c->reply.len);
         buf_fini(&c->reply);
-        slot_end(sv, s);
+        nng_msg_free(s->raw);
+        s->raw = NULL;
+        send_reply(s, m);
     }
 }
 
@@ -281,7 +342,7 @@ static void *post_loop(void *arg)
         start_ns = clock_now_ns();
         if (o->ops->flush(o->store, &why) != ERR_OK) {
             store_has_failed(sv, &why);
-            break; /* nobody is answered any more */
+            return NULL;
         }
         meter_add(&sv->hall.tracker->flushes, clock_now_ns() - start_ns);
         answer(sv, replies);
@@ -336,8 +397,8 @@ static void *core_loop(void *arg)
 
     while (ok) {
         collect(sv, &b);
+        open_slots(sv);
         ok = turn(sv, &b);
-        atomic_store(&sv->n_parked, sv->hall.n_parked);
         answer_pages(sv, b.pages);
         if (b.stop)
             break;
@@ -361,6 +422,39 @@ static int64_t raise_fd_limit(void)
     setrlimit(RLIMIT_NOFILE, &l);
     getrlimit(RLIMIT_NOFILE, &l);
     return (int64_t)l.rlim_cur;
+}
+
+static enum err listen_on(struct server *sv, const char *url, struct why *why)
+{
+    nng_listener l;
+    int rv = nng_listener_create(&l, sv->socket, url), port = 0;
+    const char *colon = strrchr(url, ':');
+
+    if (rv == 0)
+        nng_listener_set_bool(l, NNG_OPT_TCP_KEEPALIVE, true);
+    if (rv == 0)
+        rv = nng_listener_start(l, 0);
+    if (rv != 0)
+        return why_set(why, rv == NNG_EADDRINUSE || rv == NNG_EPERM ? ERR_IO : ERR_INPUT,
+                       "cannot listen on %s: %s; expected e.g. %s", url, nng_strerror(rv), PROTOCOL_DEFAULT_URL);
+    if (nng_listener_get_int(l, NNG_OPT_TCP_BOUND_PORT, &port) == 0 && colon && strncmp(url, "tcp", 3) == 0)
+        snprintf(sv->url, sizeof sv->url, "%.*s:%d", (int)(colon - url), url, port);
+    else
+        snprintf(sv->url, sizeof sv->url, "%s", url);
+    return ERR_OK;
+}
+
+static enum err open_socket(struct server *sv, const char *url, struct why *why)
+{
+    int rv = nng_rep0_open(&sv->socket);
+
+    if (rv != 0)
+        return why_set(why, ERR_IO, "cannot open a socket: %s", nng_strerror(rv));
+    nng_socket_set_size(sv->socket, NNG_OPT_RECVMAXSZ,
+                        MESSAGE_MAX_BYTES + 4096); /* before listen: its default is no limit */
+    nng_pipe_notify(sv->socket, NNG_PIPE_EV_ADD_PRE, pipe_event, sv);
+    nng_pipe_notify(sv->socket, NNG_PIPE_EV_REM_POST, pipe_event, sv);
+    return listen_on(sv, url, why);
 }
 
 static void init_locks(struct server *sv)
@@ -393,21 +487,19 @@ enum err server_start(struct tracker *t, const char *url, struct server **out, s
             "or more",
             (long long)fds, OTHER_FDS + MIN_PIPES);
     init_locks(sv);
-    sv->end = &sv->first;
-    sv->taken_end = &sv->taken;
-    e = listener_open(url, sv->max_pipes, &listener_ops, sv, &sv->listener, why);
+    e = open_socket(sv, url, why);
     if (!e &&
         (pthread_create(&sv->core, NULL, core_loop, sv) != 0 || pthread_create(&sv->post, NULL, post_loop, sv) != 0))
         e = why_set(why, ERR_NOMEM, "cannot start a thread");
     if (e)
-        return e; /* the process ends */
+        return e; /* the process ends: nng is not closed */
     *out = sv;
     return ERR_OK;
 }
 
 const char *server_url(const struct server *s)
 {
-    return listener_url(s->listener);
+    return s->url;
 }
 
 enum err server_page(struct server *s, enum err (*render)(struct tracker *t, struct buf *out), struct buf *out)
@@ -439,44 +531,6 @@ bool server_failed(struct server *s, struct why *why)
     return failed;
 }
 
-static void drop_slot(struct server *sv, struct slot *s)
-{
-    request_fini(&s->caller.request);
-    buf_fini(&s->caller.reply);
-    mail_drop(s->mail);
-    slot_end(sv, s);
-}
-
-static void drop_queue(struct server *sv, struct slot *first)
-{
-    for (struct slot *s = first, *next; s; s = next) {
-        next = s->next;
-        drop_slot(sv, s);
-    }
-}
-
-static void drop_replies(struct server *sv)
-{
-    for (struct caller *c = sv->replies, *next; c; c = next) {
-        next = c->next;
-        drop_slot(sv, (struct slot *)c);
-    }
-}
-
-static void drop_parked(struct server *sv)
-{
-    struct caller *all = NULL;
-
-    for (int i = 0; i < HALL_BUCKETS; i++)
-        for (struct caller *c = sv->hall.parked[i]; c; c = c->next_parked) {
-            c->next = all;
-            all = c;
-        }
-    hall_fini(&sv->hall);
-    sv->replies = all;
-    drop_replies(sv);
-}
-
 void server_stop(struct server *s)
 {
     pthread_mutex_lock(&s->lock);
@@ -485,10 +539,4 @@ void server_stop(struct server *s)
     pthread_mutex_unlock(&s->lock);
     pthread_join(s->core, NULL);
     pthread_join(s->post, NULL);
-    listener_close(s->listener);
-    drop_queue(s, s->taken);
-    drop_queue(s, s->first);
-    drop_queue(s, s->at_hand);
-    drop_replies(s); /* of a store that failed */
-    drop_parked(s);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* server.h - the tracker's threads: the listener's reads and decodes requests and hands them to another, the core loop,
- * which executes up to 128 of them in one transaction; a third waits for the disk and sends the replies. */
+/* server.h - the tracker's socket and its threads: contexts of nng decode requests and hand them to one thread, the
+ * core loop, which executes up to 128 of them in one transaction; another waits for the disk and sends the replies. */
 #ifndef TUNE_TRACKER_SERVER_H
 #define TUNE_TRACKER_SERVER_H
 
@@ -25,8 +25,7 @@ enum err server_page(struct server *s, enum err (*render)(struct tracker *t, str
 /* True when the core loop ended because the store failed; `why` says how. */
 bool server_failed(struct server *s, struct why *why);
 
-/* Finishes the batch at hand, commits, replies, stops all threads and closes all connections. What is left of `s` says
- * whether it failed. */
+/* Finishes the batch at hand, commits, replies and stops both loops. The socket stays: end the process with _exit. */
 void server_stop(struct server *s);
 
 #endif

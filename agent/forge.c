@@ -47,6 +47,7 @@ static enum err start_child(struct forge *f, struct why *why)
                                       .dir = f->options.dir,
                                       .cache_dir = f->cache,
                                       .wrapper = f->options.wrapper,
+                                      .cage = f->options.cage,
                                       .cpus = f->options.cpus,
                                       .n_cpus = f->options.n_cpus,
                                       .data_bytes = host_total_bytes(),

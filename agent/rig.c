@@ -46,6 +46,21 @@ bool rig_stopping(const struct rig *r)
 
 /* ---- children ---- */
 
+const struct cage *rig_cage(const struct rig *r)
+{
+    return r->cage.on ? &r->cage : NULL;
+}
+
+const char *rig_cage_words(const struct rig *r, char *words, size_t n_words)
+{
+    if (r->simulated)
+        return NULL;
+    if (!r->cage.on)
+        return "off";
+    snprintf(words, n_words, "%s%s", r->caged.lacks[0] ? "without " : "whole", r->caged.lacks);
+    return words;
+}
+
 static enum err start_child(struct rig *r, struct sandbox *s, const char *mode, int64_t generation, struct why *why)
 {
     const bool timing = strcmp(mode, "time") == 0;
@@ -56,6 +71,7 @@ static enum err start_child(struct rig *r, struct sandbox *s, const char *mode, 
         .dir = r->dir.temp.path,
         .cache_dir = cache,
         .wrapper = r->options.child_wrapper,
+        .cage = rig_cage(r),
         .threads = r->threads,
         .cpus = r->cpus.n_timing ? (timing ? r->cpus.timing : r->cpus.other) : NULL,
         .n_cpus = timing ? r->cpus.n_timing : r->cpus.n_other,
@@ -132,6 +148,8 @@ static enum err take_description(struct rig *r, const cJSON *reply, struct why *
     r->canary_gflops = d.gflops;
     r->canary_unbuilt = d.canary_unbuilt;
     why_set(&r->canary_why, ERR_OK, "%s", d.canary_why);
+    snprintf(r->caged.lacks, sizeof r->caged.lacks, "%s", d.cage);
+    r->cage.must |= r->cage.on && !d.cage[0]; /* what could be done once is done for all */
     take_compiler(r, &d);
     return e;
 }
@@ -224,6 +242,8 @@ enum err rig_open(struct rig *r, const struct rig_options *options, bool canary,
         sandbox_init(&r->builders[i].child, options->sandbox, options->sandbox_arg);
     sandbox_init(&r->time, options->sandbox, options->sandbox_arg);
     e = device_parse(options->device, &r->ops, &selector, why);
+    if (!e && options->cage && !r->ops->simulated)
+        r->cage = *options->cage;
     if (!e)
         e = workdir_open(&r->dir, why);
     if (!e)
@@ -628,9 +648,13 @@ void rig_time(struct rig *r, struct trial *const *trials, int n)
 void rig_complete(struct rig *r, struct trial *t)
 {
     const double peak = t->peak_gflops > 0 ? t->peak_gflops : atomic_load(&r->gflops);
+    char words[CAGE_WORDS_BYTES + 16];
+    const char *cage = rig_cage_words(r, words, sizeof words);
 
     cJSON_Delete(t->record.device);
     t->record.device = host_device_object(&r->desc, r->threads, peak, timing_cpu(r));
+    if (t->record.device && cage)
+        cJSON_AddStringToObject(t->record.device, "cage", cage);
     if (t->record.device && t->sense && cJSON_AddItemToObject(t->record.device, "sense", t->sense))
         t->sense = NULL;
 }

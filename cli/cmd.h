@@ -181,6 +181,9 @@ double cmd_count_valid(const struct space *s, size_t max_bytes, bool *exact);
 /* Prints a damaged line of a log: "tune: FILE:12: words". */
 void cmd_log_warning(const char *path, int64_t i_line, const char *words, void *arg);
 
+/* A workload and its best record, NULL where it has none, in two lines. */
+void cmd_print_workload(const char *workload, const struct record *r);
+
 /* Runs the session to its end, prints the table or the explanation, closes the job; an exit_code. `close_state` of an
  * interrupted run: "cancelled", or "" to release it. */
 int cmd_drive(struct session *s, struct progress *p, const char *interrupted_state);

@@ -48,7 +48,7 @@ enum graph_op {
     GRAPH_RNN,      /* all steps of a recurrent layer */
     GRAPH_STATE,    /* what such a layer gives besides, the state behind the last step: no kernel */
     GRAPH_ATTENTION,
-    GRAPH_NORM, /* of rows */
+    GRAPH_NORM,     /* of rows */
     GRAPH_CONSTANT, /* weights of the operators that read it: no kernel */
     N_GRAPH_OPS
 };

@@ -122,11 +122,23 @@ static enum err check_bytes(const struct graph *g, size_t i, struct why *why)
     return ERR_OK;
 }
 
+/* Is it a convolution of floats of one pixel by 1 x 1? A dense layer gives the same sums, and reads its weights once.
+ */
+static bool is_of_pixel(const struct graph *g, size_t i, enum dtype t)
+{
+    const struct graph_node *n = &g->nodes[i];
+    const int64_t *in = g->nodes[n->in[0]].shape.dim, *key = n->key;
+
+    return n->op == GRAPH_CONV2D && !dtype_is_bytes(t) && n->n_in == 1 && in[2] * in[3] == 1 &&
+           key[GRAPH_R] * key[GRAPH_S] == 1 && key[GRAPH_GROUPS] == 1 &&
+           !(key[GRAPH_TOP] || key[GRAPH_LEFT] || key[GRAPH_BOTTOM] || key[GRAPH_RIGHT]);
+}
+
 enum err graph_node_workload(const struct graph *g, size_t i, enum dtype t, int layout, struct buf *out,
                              struct why *why)
 {
     const struct graph_node *n = &g->nodes[i];
-    const struct graph_rule *rule = &graph_rules[n->op];
+    const struct graph_rule *rule = &graph_rules[is_of_pixel(g, i, t) ? GRAPH_DENSE : n->op];
     const enum dtype own = n->op == GRAPH_QUANTIZE ? DTYPE_U8 : graph_dtype(g, i, t);
     enum err e = dtype_is_bytes(t) ? check_bytes(g, i, why) : ERR_OK;
     struct buf text;

@@ -172,6 +172,64 @@ static void put_words(const struct onnx_attended *a, bool rows_first, const char
              past, *letters ? " mask=" : "", letters, scale);
 }
 
+/* The columns [first, first + n) of a dense layer's rows that heads are, in their order; *n 0: they are not. */
+static int64_t columns_of(const struct onnx_import *m, const struct onnx_heads *h, int64_t *n)
+{
+    const struct graph_node *from = &m->layers[h->value.i_layer].node;
+    const int64_t *dim = h->view.shape.dim, *stride = h->view.stride,
+                  all = from->op == GRAPH_DENSE ? from->shape.dim[1] : 0;
+    const bool rows = (dim[2] == 1 || stride[2] == all) && (dim[0] == 1 || stride[0] == all * dim[2]);
+    const bool columns = stride[3] == 1 && (dim[1] == 1 || stride[1] == dim[3]);
+
+    *n = rows && columns && dim[0] * dim[2] == from->shape.dim[0] ? dim[1] * dim[3] : 0;
+    return h->view.at;
+}
+
+/* Some columns of a dense layer as one of their own. */
+static bool cut_dense(struct onnx_import *m, const Onnx__NodeProto *node, struct onnx_heads *h)
+{
+    int64_t n, first = columns_of(m, h, &n);
+    const int of = h->value.i_layer, i = onnx_new_layer(m, node, GRAPH_DENSE, m->layers[of].node.in[0]);
+    const struct graph_shape shape = {
+        4, {h->view.shape.dim[0], h->view.shape.dim[2], h->view.shape.dim[1], h->view.shape.dim[3]}};
+    struct onnx_layer *l;
+
+    if (i < 0)
+        return false;
+    l = &m->layers[i];
+    *l = (struct onnx_layer){.node = l->node, .w = m->layers[of].w, .w_transposed = m->layers[of].w_transposed};
+    l->w_first = first;
+    l->w_columns = m->layers[of].n_bias;
+    l->factor = m->layers[of].factor + first;
+    l->bias = m->layers[of].bias + first;
+    l->n_w = m->layers[of].n_w / m->layers[of].n_bias * n;
+    l->n_bias = n;
+    l->node.key[GRAPH_K] = n;
+    l->node.shape = (struct graph_shape){2, {m->layers[of].node.shape.dim[0], n}};
+    onnx_make_activation(&h->value, i, &shape);
+    onnx_view_of(&h->value, &h->view);
+    onnx_exchange_heads(&h->view);
+    return true;
+}
+
+/* Queries, keys and values that are all columns of one product, each of others, become products of their own: then they
+ * lie as they are read. */
+static bool cut_projection(struct onnx_import *m, const Onnx__NodeProto *node, struct onnx_attended *a)
+{
+    const int of = a->q.value.i_layer;
+    const struct onnx_layer *l = &m->layers[of];
+    int64_t n[3], at[3] = {columns_of(m, &a->q, &n[0]), columns_of(m, &a->k, &n[1]), columns_of(m, &a->v, &n[2])};
+
+    if (a->k.value.i_layer != of || a->v.value.i_layer != of || !n[0] || !n[1] || !n[2] || l->node.n_in != 1 ||
+        l->node.relu || l->node.relu6 || l->w_columns || n[0] + n[1] + n[2] != l->n_bias)
+        return true;
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < i; k++)
+            if (at[i] < at[k] + n[k] && at[k] < at[i] + n[i])
+                return true;
+    return cut_dense(m, node, &a->q) && cut_dense(m, node, &a->k) && cut_dense(m, node, &a->v);
+}
+
 bool onnx_attend(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_attended *given,
                  struct onnx_value *y, struct onnx_view *s)
 {
@@ -184,7 +242,7 @@ bool onnx_attend(struct onnx_import *m, const Onnx__NodeProto *node, const struc
         onnx_refuse(m, "queries, keys and values that do not fit");
         return false;
     }
-    if (!scaled_queries(m, node, &a, scale))
+    if (!cut_projection(m, node, &a) || !scaled_queries(m, node, &a, scale))
         return false;
     rows_first = copied(m, &a, true) <= copied(m, &a, false);
     in[n++] = heads_layer(m, &a.q, rows_first);
@@ -299,7 +357,8 @@ static bool unscaled(const struct onnx_import *m, const struct onnx_value **v, d
         a = b;
         b = c;
     }
-    if (!onnx_is_activation(a) || !is_number(b, &number) || !graph_same_shape(&a->shape, &(*v)->shape))
+    if (!onnx_is_activation(a) || !is_number(b, &number) || !graph_same_shape(&a->shape, &(*v)->shape) ||
+        (*v)->i_layer == a->i_layer) /* its weights are multiplied already */
         return false;
     *scale = is_div ? *scale / number : *scale * number;
     *v = a;
@@ -456,7 +515,7 @@ static bool find(const struct onnx_import *m, const Onnx__NodeProto *node, struc
 {
     const struct onnx_value *logits = logits_of(m, onnx_in(m, node, 0), f), *q, *k;
 
-    if (!logits || !find_product(m, logits, f))
+    if (!logits || logits->shape.rank < 2 || !find_product(m, logits, f))
         return false;
     q = onnx_in(m, f->product, 0);
     k = onnx_in(m, f->product, 1);

@@ -229,17 +229,17 @@ static bool read_attention(struct reading *r)
            read_mask(r) && hide_behind_lengths(r) && hide_around(r);
 }
 
-enum onnx_role onnx_attention(struct onnx_import *m, const Onnx__NodeProto *node)
+/* The attention as the node's output, of 3 dimensions where heads were cut out of the last one. */
+static enum onnx_role give_attention(const struct reading *r, bool joins)
 {
-    struct reading r = {.m = m, .node = node};
-    const struct onnx_value *q = onnx_in(m, node, IN_Q);
+    struct onnx_import *m = r->m;
     struct graph_shape shape;
     struct onnx_value y;
     struct onnx_view s;
 
-    if (!read_attention(&r) || !onnx_attend(m, node, &r.a, &y, &s))
+    if (!onnx_attend(m, r->node, &r->a, &y, &s))
         return m->failed ? ONNX_TUNED : ONNX_UNSUPPORTED;
-    if (q->shape.rank == 3) {
+    if (joins) {
         onnx_exchange_heads(&s);
         shape = (struct graph_shape){3, {s.shape.dim[0], s.shape.dim[1], s.shape.dim[2] * s.shape.dim[3]}};
         if (!onnx_view_reshape(&s, &shape)) { /* heads lie apart: they are copied */
@@ -251,5 +251,64 @@ enum onnx_role onnx_attention(struct onnx_import *m, const Onnx__NodeProto *node
             onnx_view_of(&y, &s);
         }
     }
-    return onnx_give(m, node, 0, &y, &s) == ONNX_UNSUPPORTED ? ONNX_UNSUPPORTED : ONNX_TUNED;
+    return onnx_give(m, r->node, 0, &y, &s) == ONNX_UNSUPPORTED ? ONNX_UNSUPPORTED : ONNX_TUNED;
+}
+
+enum onnx_role onnx_attention(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    struct reading r = {.m = m, .node = node};
+
+    return read_attention(&r) ? give_attention(&r, onnx_in(m, node, IN_Q)->shape.rank == 3)
+           : m->failed        ? ONNX_TUNED
+                              : ONNX_UNSUPPORTED;
+}
+
+/* ---- onnxruntime's ---- */
+
+enum { MHA_BIAS = 3, MHA_SEEN, MHA_MASK, MHA_PAST_K, MHA_PAST_V };
+
+/* Which keys are seen, [batch][keys]: 1, else 0. */
+static bool read_seen(struct reading *r)
+{
+    const struct onnx_value *seen = onnx_in(r->m, r->node, MHA_SEEN);
+    struct onnx_value row;
+    const struct onnx_value *x = &row;
+
+    if (!seen)
+        return true;
+    if (!onnx_is_activation(seen) || seen->shape.rank != 2)
+        return refused(r, "key_padding_mask of other than a number for each key");
+    row = *seen;
+    row.shape = (struct graph_shape){4, {seen->shape.dim[0], 1, 1, seen->shape.dim[1]}};
+    if (!made(r, onnx_eltwise_values(r->m, r->node, "log(a)", &x, 1, 0)))
+        return false;
+    row = given(r);
+    return add_mask(r, &row);
+}
+
+static bool read_multi_head(struct reading *r)
+{
+    const struct onnx_value *q = onnx_in(r->m, r->node, IN_Q), *mask = onnx_in(r->m, r->node, MHA_MASK);
+    const struct onnx_value *past = onnx_in(r->m, r->node, MHA_PAST_K), *past_v = onnx_in(r->m, r->node, MHA_PAST_V);
+
+    if (!q || q->shape.rank != 3 || !onnx_in(r->m, r->node, IN_K) || !onnx_in(r->m, r->node, IN_V))
+        return refused(r, "queries, keys and values in one tensor");
+    if (onnx_in(r->m, r->node, MHA_BIAS))
+        return refused(r, "a bias of its own");
+    if (!past != !past_v)
+        return refused(r, "a cache of keys or of values alone");
+    r->a.scale = onnx_attribute_real(r->node, "scale", 0);
+    r->a.causal = onnx_attribute_int(r->node, "unidirectional", 0) != 0;
+    r->a.past = r->cached = onnx_is_activation(past) && past->shape.rank == 4 ? past->shape.dim[2] : 0;
+    return read_heads(r, IN_Q, "num_heads", &r->a.q) && read_heads(r, IN_K, "num_heads", &r->a.k) &&
+           read_heads(r, IN_V, "num_heads", &r->a.v) && join_cache(r, past, 1, &r->a.k) &&
+           join_cache(r, past_v, 2, &r->a.v) && read_seen(r) &&
+           (!mask || (onnx_is_activation(mask) ? add_mask(r, mask) : refused(r, "a constant bias of its products")));
+}
+
+enum onnx_role onnx_multi_head_attention(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    struct reading r = {.m = m, .node = node};
+
+    return read_multi_head(&r) ? give_attention(&r, true) : m->failed ? ONNX_TUNED : ONNX_UNSUPPORTED;
 }

@@ -12,7 +12,8 @@
 
 /* What an operator is made of: `to=Op(arguments)name=number..;`, the node that counts as the operator with `!` in
  * front. An argument is an input by its number or what a node before gave, a letter; `to` is one too, or `$` with the
- * number of an output. A node whose argument `?` marks is left out where that one is, and so is what it would give.
+ * number of an output, or `$*`, all of them. A node whose argument `?` marks is left out where that one is, and so is
+ * what it would give.
  * `@`: it has the operator's attributes. Op #: a number. */
 static const struct expansion {
     const char *op, *text;
@@ -42,6 +43,11 @@ static const struct expansion {
      "z=#0;t=#255;o=#1;h=ReduceMax(0)keepdims=0;l=ReduceMin(0)keepdims=0;i=Max(h,z);j=Min(l,z);r=Sub(i,j);"
      "d=Div(r,t);e=Equal(r,z);s=Where(e,o,d);$1=Identity(s);n=Neg(j);m=Div(n,s);p=Clip(m,z,t);$2=Round(p);"
      "!$0=QuantizeLinear(0,$1,$2)output_dtype=2;"},
+    {"com.microsoft.MultiHeadAttention", "!$*=MultiHeadAttention(0,1,2,3,4,5,6,7)@;"},
+    {"com.microsoft.RotaryEmbedding", "!$0=RotaryEmbedding(0,2,3,1)@;"},
+    {"com.microsoft.SkipLayerNormalization", "s=Add(0,1);$3=Add(s,?4);!$0=LayerNormalization($3,2,3)@;"},
+    {"com.microsoft.SkipSimplifiedLayerNormalization", "s=Add(0,1);$3=Add(s,?3);!$0=RMSNormalization($3,2)@;"},
+    {"SimplifiedLayerNormalization", "!$0=RMSNormalization(0,1)@;"},
     {"com.microsoft.QuantizeLinear", "!$0=QuantizeLinear(0,1,2)@;"},
     {"com.microsoft.DequantizeLinear", "!$0=DequantizeLinear(0,1,2)@;"},
 };
@@ -231,10 +237,16 @@ static const char *put_node(struct expanding *x, const struct expansion *e, cons
     if (!n)
         return NULL;
     p += counts;
+    if (p[1] == '*') {
+        n->output = x->of->output;
+        n->n_output = x->of->n_output;
+    }
     letter = is_output ? 0 : *p - 'a';
     x->left_out[letter] = x->left_out[letter] && is_output;
-    n->output[0] = value_at(x, &p);
-    n->n_output = 1;
+    if (n->n_output)
+        p += 2;
+    else
+        n->output[n->n_output++] = value_at(x, &p);
     assert(*p == '=');
     if (*++p == '#')
         put_number(x, n, p);

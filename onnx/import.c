@@ -351,6 +351,7 @@ static enum err note(struct onnx_import *m, const Onnx__NodeProto *node, const c
     const char *name = node->name && *node->name ? node->name : node->n_output ? node->output[0] : "";
     char *words;
 
+    m->i_row = row ? (int)(row - m->rows) + 1 : 0;
     if (!counts)
         return ERR_OK;
     if (!row)
@@ -369,13 +370,11 @@ static enum err note(struct onnx_import *m, const Onnx__NodeProto *node, const c
 
 void onnx_fold_maker(struct onnx_import *m, const struct onnx_value *v)
 {
-    struct onnx_row *row = v->maker && (!v->counted || *v->counted) ? row_of(m, v->maker, v->counted) : NULL;
-
-    if (!row)
-        return;
-    assert(row->n[v->role] > 0);
-    row->n[v->role]--;
-    row->n[ONNX_FOLDED]++;
+    if (!v->i_row)
+        return; /* part of an operator, which is not counted by itself */
+    assert(m->rows[v->i_row - 1].n[v->role] > 0);
+    m->rows[v->i_row - 1].n[v->role]--;
+    m->rows[v->i_row - 1].n[ONNX_FOLDED]++;
 }
 
 /* Are the elements that a node gives floats? As those of its first input, of Where and CastLike its second, but for
@@ -418,15 +417,20 @@ static enum err read_node(struct onnx_import *m, const Onnx__NodeProto *node, co
             v->kind = ONNX_NOT_HERE;
         if (v && v->kind == ONNX_ACTIVATION)
             v->is_float = gives_floats(m, node);
-        if (v) {
-            v->maker = node;
-            v->counted = origin;
-            v->role = role;
-        }
     }
     if (role == ONNX_UNSUPPORTED && node->op_type)
         onnx_stand_in(m, node);
-    return note(m, node, origin, role, why);
+    e = note(m, node, origin, role, why);
+    for (size_t i = 0; i < node->n_output; i++) {
+        struct onnx_value *v = onnx_out(m, node, i);
+
+        if (v) {
+            v->maker = node;
+            v->role = role;
+            v->i_row = m->i_row;
+        }
+    }
+    return e;
 }
 
 static bool is_given(const struct onnx_import *m, int i_layer)

@@ -49,8 +49,8 @@ struct onnx_value {
     const struct onnx_view *seen; /* of one that was copied: the view that it was, NULL: none; of that layer */
     int i_seen;
     const Onnx__NodeProto *maker; /* NULL: no node */
-    const char *counted;          /* the operator that its maker is counted as (expand.h) */
     enum onnx_role role;          /* of that node */
+    int i_row;                    /* 1 + the row that counts it; 0: none */
 };
 
 /* What a layer made of QuantizeLinear or DequantizeLinear does with one scale and zero point. */
@@ -72,6 +72,7 @@ struct onnx_layer {
     struct graph_node node;
     const struct onnx_value *w; /* a constant, read when it is written; NULL: of n_w ones */
     bool w_transposed;          /* of a dense layer: [k][n] */
+    int64_t w_first, w_columns; /* of a dense layer: of w's n those from `first` on; 0, 0: all */
     double *factor, *bias;      /* [n_bias] of each channel: w times factor; NULL: no weights */
     int64_t n_w, n_bias;
     float *scale; /* of layers of bytes, whose weights and bias are whole numbers: tensors `scale` and `zero` */
@@ -97,6 +98,7 @@ struct onnx_import {
     size_t n_layers, cap_layers;
     struct onnx_row *rows;
     size_t n_rows, cap_rows;
+    int i_row;                  /* 1 + that of the node read last; 0: it is not counted */
     const char *const *origins; /* [nodes] the operators that they are counted as (expand.h); NULL: their own */
     int64_t opset;
     const struct onnx_options *options; /* while it is read */
@@ -131,7 +133,7 @@ onnx_op onnx_eltwise, onnx_equal, onnx_is_inf, onnx_where, onnx_mod, onnx_prelu,
 onnx_op onnx_binary, onnx_cast, onnx_constant, onnx_constant_of_shape, onnx_shape_of, onnx_gather, onnx_concat,
     onnx_slice, onnx_expand, onnx_reshape, onnx_flatten, onnx_squeeze, onnx_unsqueeze, onnx_transpose, onnx_identity,
     onnx_dropout, onnx_split, onnx_tile, onnx_pad, onnx_depth_to_space, onnx_space_to_depth;
-onnx_op onnx_attention, onnx_rotary_embedding;
+onnx_op onnx_attention, onnx_multi_head_attention, onnx_rotary_embedding;
 onnx_op onnx_conv, onnx_gemm, onnx_matmul, onnx_batch_norm, onnx_activation, onnx_pool, onnx_global_pool, onnx_reduce,
     onnx_softmax, onnx_resize, onnx_conv_transpose, onnx_quantize, onnx_dequantize, onnx_recurrent;
 
@@ -219,6 +221,9 @@ bool onnx_as_activation(struct onnx_import *m, const struct onnx_value *v, struc
 enum onnx_role onnx_finish(struct onnx_import *m, const Onnx__NodeProto *node, int i_layer, enum onnx_role role);
 
 bool onnx_is_activation(const struct onnx_value *v); /* NULL is none */
+
+/* Could what follows be done in the kernel of the layer that gives `v`? */
+bool onnx_is_open(const struct onnx_import *m, const struct onnx_value *v);
 
 /* A constant of one number a channel, or left out. */
 bool onnx_is_vector(const struct onnx_value *v, int64_t n);

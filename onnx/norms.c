@@ -3,7 +3,7 @@
  * that exporters write in the place of them. */
 #include "onnx/model.h"
 
-#include "kernels/norm/norm.h"
+#include "kernels/norm/epsilon.h"
 
 #include <math.h>
 #include <stdio.h>

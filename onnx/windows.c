@@ -80,6 +80,43 @@ static bool read_window(struct onnx_import *m, const Onnx__NodeProto *node, int 
     return fine;
 }
 
+/* The window of a volume, n c d h w: its depth, and the rest in the keys of an image. */
+struct depth {
+    int64_t window, stride, dilation, front, back;
+};
+
+/* Of three numbers the first into *depth, the others into out. */
+static bool read_three(const Onnx__NodeProto *node, const char *name, int64_t *depth, int64_t *out)
+{
+    const Onnx__AttributeProto *a = onnx_attribute(node, name);
+    bool fine = !a || a->n_ints == 3;
+
+    for (size_t i = 0; a && i < 3 && fine; i++) {
+        fine = a->ints[i] > 0 && a->ints[i] <= GRAPH_MAX_SIZE;
+        *(i ? &out[i - 1] : depth) = a->ints[i];
+    }
+    return fine;
+}
+
+/* strides, dilations and pads of a volume, of a window that is there already. */
+static bool read_depth(struct onnx_import *m, const Onnx__NodeProto *node, struct depth *z, int64_t *key)
+{
+    static const int sides[] = {-1, GRAPH_TOP, GRAPH_LEFT, -2, GRAPH_BOTTOM, GRAPH_RIGHT};
+    const Onnx__AttributeProto *pads = onnx_attribute(node, "pads"), *automatic = onnx_attribute(node, "auto_pad");
+    bool fine = read_three(node, "strides", &z->stride, &key[GRAPH_STRIDE_H]) &&
+                read_three(node, "dilations", &z->dilation, &key[GRAPH_DIL_H]) &&
+                (!automatic || is_word(automatic, "NOTSET") || is_word(automatic, "VALID"));
+
+    for (size_t i = 0; pads && i < 6 && fine; i++) {
+        fine = pads->n_ints == 6 && pads->ints[i] >= 0 && pads->ints[i] <= GRAPH_MAX_SIZE;
+        if (fine)
+            *(sides[i] == -1 ? &z->front : sides[i] == -2 ? &z->back : &key[sides[i]]) = pads->ints[i];
+    }
+    if (!fine)
+        onnx_refuse(m, "strides, dilations or pads that are not those of volumes");
+    return fine;
+}
+
 /* ---- convolutions ---- */
 
 static enum onnx_role check_conv(struct onnx_import *m, const Onnx__NodeProto *node, int64_t groups)
@@ -88,8 +125,8 @@ static enum onnx_role check_conv(struct onnx_import *m, const Onnx__NodeProto *n
     const int rank = onnx_is_activation(x) ? x->shape.rank : 0;
     int64_t window[2];
 
-    if (rank != 3 && rank != 4)
-        return onnx_refuse(m, "expected images or rows, of 4 or 3 dimensions");
+    if (rank < 3 || rank > 5)
+        return onnx_refuse(m, "expected volumes, images or rows, of 5 to 3 dimensions");
     if (!w || w->kind != ONNX_CONSTANT || w->shape.rank != rank || onnx_shape_elems(&w->shape) < 1)
         return onnx_refuse(m, "expected constant weights of as many dimensions");
     if (!onnx_is_vector(bias, w->shape.dim[0]))
@@ -97,6 +134,8 @@ static enum onnx_role check_conv(struct onnx_import *m, const Onnx__NodeProto *n
     if (groups < 1 || x->shape.dim[1] % groups || w->shape.dim[1] != x->shape.dim[1] / groups ||
         w->shape.dim[0] % groups)
         return onnx_refuse(m, "weights that do not fit the channels and groups");
+    if (rank == 5)
+        return ONNX_TUNED;
     if (!read_pair(node, "kernel_shape", rank - 2, -1, window) && onnx_attribute(node, "kernel_shape"))
         return onnx_refuse(m, "a kernel_shape that is none");
     if (window[1] >= 0 && ((rank == 4 && window[0] != w->shape.dim[2]) || window[1] != w->shape.dim[rank - 1]))
@@ -133,6 +172,86 @@ static bool take_pads(struct onnx_import *m, struct onnx_value *x, bool may, str
     return alike || onnx_dense(m, x);
 }
 
+/* Volumes with their front and back padded. False: m->failed, or words. */
+static bool pad_depth(struct onnx_import *m, struct onnx_value *x, const struct depth *z)
+{
+    struct onnx_view s;
+    int i;
+
+    if (!z->front && !z->back)
+        return true;
+    onnx_view_of(x, &s);
+    s.before[2] = z->front;
+    s.after[2] = z->back;
+    s.shape.dim[2] += z->front + z->back;
+    i = graph_elems(&s.shape) < 1 ? -1 : onnx_view_layer(m, x, &s, &s.shape);
+    if (i >= 0)
+        onnx_make_activation(x, i, &s.shape);
+    return i >= 0 || (!m->failed && onnx_refuse(m, "pads over all memory") != ONNX_UNSUPPORTED);
+}
+
+/* Images of which each has the channels of all slices under a window's depth; -1: m->failed, or words. */
+static int slices(struct onnx_import *m, struct onnx_value *x, const struct depth *z, int64_t *n_out)
+{
+    const int64_t reach = (z->window - 1) * z->dilation + 1;
+    struct onnx_view s, to;
+    const int64_t *dim;
+
+    if (!pad_depth(m, x, z))
+        return -1;
+    dim = x->shape.dim;
+    *n_out = dim[2] < reach ? 0 : (dim[2] - reach) / z->stride + 1;
+    onnx_view_of(x, &s);
+    to = (struct onnx_view){.shape = {6, {dim[0], *n_out, dim[1], z->window, dim[3], dim[4]}},
+                            .at = s.at,
+                            .stride = {s.stride[0], s.stride[2] * z->stride, s.stride[1], s.stride[2] * z->dilation,
+                                       s.stride[3], s.stride[4]}};
+    if (graph_elems(&to.shape) < 1) {
+        onnx_refuse(m, "a window larger than the volume, or over %lld elements", (long long)GRAPH_MAX_ELEMS);
+        return -1;
+    }
+    return onnx_view_layer(m, x, &to, &(struct graph_shape){4, {dim[0] * *n_out, dim[1] * z->window, dim[3], dim[4]}});
+}
+
+/* A convolution of volumes: one of images, whose channels are those of all slices that a window has. */
+static enum onnx_role conv_of_volume(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    static const int channels_first[] = {0, 2, 1, 3, 4};
+    const struct onnx_value *w = onnx_in(m, node, 1), *bias = onnx_in(m, node, 2);
+    struct onnx_value x = *onnx_in(m, node, 0), y;
+    struct depth z = {.window = w->shape.dim[2], .stride = 1, .dilation = 1};
+    int64_t key[N_GRAPH_KEYS] = {[GRAPH_K] = w->shape.dim[0],
+                                 [GRAPH_R] = w->shape.dim[3],
+                                 [GRAPH_S] = w->shape.dim[4],
+                                 [GRAPH_STRIDE_H] = 1,
+                                 [GRAPH_STRIDE_W] = 1,
+                                 [GRAPH_DIL_H] = 1,
+                                 [GRAPH_DIL_W] = 1},
+            n_out = 0;
+    struct onnx_layer *l;
+    struct onnx_view s;
+    int i;
+
+    key[GRAPH_GROUPS] = onnx_attribute_int(node, "group", 1);
+    if (!read_depth(m, node, &z, key) || !onnx_dense(m, &x))
+        return m->failed ? ONNX_TUNED : ONNX_UNSUPPORTED;
+    i = slices(m, &x, &z, &n_out);
+    i = i < 0 ? -1 : onnx_new_layer(m, node, GRAPH_CONV2D, i);
+    l = i < 0 ? NULL : &m->layers[i];
+    if (!l || !onnx_give_weights(m, l, w, onnx_shape_elems(&w->shape), key[GRAPH_K]))
+        return m->failed ? ONNX_TUNED : ONNX_UNSUPPORTED;
+    memcpy(l->node.key, key, sizeof key);
+    for (int64_t k = 0; bias && k < l->n_bias; k++)
+        l->bias[k] = onnx_at(bias, k);
+    if (onnx_finish(m, node, i, ONNX_TUNED) == ONNX_UNSUPPORTED)
+        return ONNX_UNSUPPORTED;
+    y = *onnx_out(m, node, 0);
+    y.shape = (struct graph_shape){5, {x.shape.dim[0], n_out, key[GRAPH_K], y.shape.dim[2], y.shape.dim[3]}};
+    onnx_view_of(&y, &s);
+    onnx_view_permute(&s, channels_first);
+    return onnx_give(m, node, 0, &y, &s) == ONNX_UNSUPPORTED ? ONNX_UNSUPPORTED : ONNX_TUNED;
+}
+
 enum onnx_role onnx_conv(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     struct onnx_value *x = onnx_in(m, node, 0);
@@ -145,6 +264,8 @@ enum onnx_role onnx_conv(struct onnx_import *m, const Onnx__NodeProto *node)
     bool depthwise;
     int i;
 
+    if (role != ONNX_UNSUPPORTED && x->shape.rank == 5)
+        return conv_of_volume(m, node);
     if (role == ONNX_UNSUPPORTED || !take_pads(m, x, !onnx_attribute(node, "auto_pad"), &image, pads))
         return ONNX_UNSUPPORTED;
     depthwise = groups > 1 && groups == x->shape.dim[1] && w->shape.dim[0] == groups;
@@ -239,6 +360,52 @@ static bool has_pads(const int64_t *key)
     return key[GRAPH_TOP] || key[GRAPH_LEFT] || key[GRAPH_BOTTOM] || key[GRAPH_RIGHT];
 }
 
+/* A pool of volumes: of the rows and columns of each slice, then of the slices. */
+static enum onnx_role pool_of_volume(struct onnx_import *m, const Onnx__NodeProto *node, bool is_avg, bool ceil)
+{
+    const struct onnx_value *x = onnx_in(m, node, 0), *indices = onnx_out(m, node, 1);
+    const int64_t *dim = x->shape.dim;
+    struct graph_shape image = {4, {dim[0], dim[1] * dim[2], dim[3], dim[4]}};
+    struct depth z = {.stride = 1, .dilation = 1};
+    int64_t key[N_GRAPH_KEYS] = {
+        [GRAPH_STRIDE_H] = 1, [GRAPH_STRIDE_W] = 1, [GRAPH_DIL_H] = 1, [GRAPH_DIL_W] = 1, [GRAPH_GROUPS] = 1};
+    int64_t deep[N_GRAPH_KEYS] = {
+        [GRAPH_S] = 1, [GRAPH_STRIDE_W] = 1, [GRAPH_DIL_H] = 1, [GRAPH_DIL_W] = 1, [GRAPH_GROUPS] = 1};
+    struct onnx_value y;
+    int i;
+
+    if (!onnx_attribute(node, "kernel_shape") || !read_three(node, "kernel_shape", &z.window, &key[GRAPH_R]))
+        return onnx_refuse(m, "expected a kernel_shape of a size for each axis");
+    if (!read_depth(m, node, &z, key))
+        return ONNX_UNSUPPORTED;
+    deep[GRAPH_R] = z.window;
+    deep[GRAPH_STRIDE_H] = z.stride;
+    deep[GRAPH_TOP] = z.front;
+    deep[GRAPH_BOTTOM] = z.back;
+    if (z.dilation != 1 || key[GRAPH_DIL_H] != 1 || key[GRAPH_DIL_W] != 1 || (indices && indices->n_readers) ||
+        (is_avg && onnx_attribute_int(node, "count_include_pad", 0) && (has_pads(key) || has_pads(deep))))
+        return onnx_refuse(m, "dilations, indices that are read, or pads that count, of volumes");
+    if (ceil)
+        pad_ceil(image.dim, key);
+    i = windows_touch(image.dim, key) ? new_pool(m, node, onnx_layer_as(m, x, &image), is_avg, key) : -2;
+    if (i == -2)
+        return onnx_refuse(m, "windows outside the volume");
+    if (i < 0 || onnx_finish(m, node, i, ONNX_PLAIN) == ONNX_UNSUPPORTED)
+        return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
+    y = *onnx_out(m, node, 0);
+    image = (struct graph_shape){4, {dim[0] * dim[1], 1, dim[2], y.shape.dim[2] * y.shape.dim[3]}};
+    if (ceil)
+        pad_ceil(image.dim, deep);
+    if (!windows_touch(image.dim, deep))
+        return onnx_refuse(m, "windows outside the volume");
+    i = new_pool(m, node, onnx_layer_as(m, &y, &image), is_avg, deep);
+    if (i < 0 || onnx_finish(m, node, i, ONNX_PLAIN) == ONNX_UNSUPPORTED)
+        return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
+    onnx_out(m, node, 0)->shape =
+        (struct graph_shape){5, {dim[0], dim[1], onnx_out(m, node, 0)->shape.dim[2], y.shape.dim[2], y.shape.dim[3]}};
+    return ONNX_PLAIN;
+}
+
 enum onnx_role onnx_pool(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const bool is_avg = strcmp(node->op_type, "AveragePool") == 0, ceil = onnx_attribute_int(node, "ceil_mode", 0) != 0;
@@ -249,8 +416,10 @@ enum onnx_role onnx_pool(struct onnx_import *m, const Onnx__NodeProto *node)
     bool counts;
     int i;
 
+    if (rank == 5)
+        return pool_of_volume(m, node, is_avg, ceil);
     if (rank != 3 && rank != 4)
-        return onnx_refuse(m, "expected images or rows, of 4 or 3 dimensions");
+        return onnx_refuse(m, "expected volumes, images or rows, of 5 to 3 dimensions");
     image = as_image(&x->shape);
     if (!onnx_attribute(node, "kernel_shape") || !read_pair(node, "kernel_shape", rank - 2, 0, &key[GRAPH_R]) ||
         !key[GRAPH_R] || !key[GRAPH_S])

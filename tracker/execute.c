@@ -78,18 +78,25 @@ static void encode_again(struct tracker *t, const struct answered *a, const stru
     cJSON_Delete(json);
 }
 
-static void call_init(struct call *c, struct tracker *t, const struct request *r)
+void call_begin(struct call *c, struct tracker *t)
 {
     memset(c, 0, sizeof *c); /* unions whole */
     c->t = t;
-    c->id = r->id;
-    c->name = r->name;
-    c->message = &r->message;
+    c->id = "";
+    c->name = N_CALLS;
     c->ok = true;
     blobs_init(&c->out, MESSAGE_ATTACH_BYTES);
 }
 
-static void call_fini(struct call *c)
+static void call_init(struct call *c, struct tracker *t, const struct request *r)
+{
+    call_begin(c, t);
+    c->id = r->id;
+    c->name = r->name;
+    c->message = &r->message;
+}
+
+void call_end(struct call *c)
 {
     if (c->name < N_CALLS)
         call_drop(call_table[c->name].result, &c->result);
@@ -192,16 +199,16 @@ static enum outcome_of_request finish(struct tracker *t, struct call *c, struct 
 {
     if (!e && c->park) {
         r->waits_with = c->park;
-        call_fini(c);
+        call_end(c);
         return REQUEST_PARKED;
     }
     if (is_fatal(r->name, e)) {
-        call_fini(c);
+        call_end(c);
         request_fini(r);
         return REQUEST_STORE_FAILED;
     }
     encode_reply(t, c, r, e, reply);
-    call_fini(c);
+    call_end(c);
     request_fini(r);
     return REQUEST_ANSWERED;
 }
@@ -210,6 +217,28 @@ void request_read(struct request *r, const void *bytes, size_t n)
 {
     if (n <= MAX_READ_AHEAD)
         message_decode(bytes, n, &r->message, NULL);
+}
+
+enum err call_here(struct tracker *t, enum call_name name, const union call_args *args, cJSON **result,
+                   struct buf *attached, struct why *why)
+{
+    struct call c;
+    enum err e;
+
+    assert(!op_table[name].writes);
+    call_begin(&c, t);
+    c.name = name;
+    c.args = *args;
+    c.last = true;
+    e = run(&c);
+    *result = e ? NULL : call_write(call_table[name].result, &c.result);
+    if (!e)
+        memset(&c.result, 0, sizeof c.result);
+    for (size_t i = 0; !e && attached && i < c.out.n; i++)
+        e = buf_append(attached, c.out.items[i].data, c.out.items[i].n_bytes);
+    *why = c.why;
+    call_end(&c);
+    return e || *result ? e : ERR_NOMEM;
 }
 
 enum outcome_of_request request_start(struct tracker *t, const void *bytes, size_t n, struct request *r,
@@ -239,7 +268,7 @@ enum outcome_of_request request_start(struct tracker *t, const void *bytes, size
     before = writes(r) ? answered_find(t, r->id) : NULL;
     if (before) {
         encode_again(t, before, r, reply);
-        call_fini(&c);
+        call_end(&c);
         request_fini(r);
         return REQUEST_ANSWERED;
     }

@@ -33,7 +33,10 @@ static const struct cli_option options[] = {
                .help = "open jobs that one user may have; 0 = any number"),
     CLI_OPTION("lease", CLI_DURATION, .argument = "TIME", .otherwise = "30s", .min = 0.1, .max = 3600,
                .help = "how long a lease lives without renewal"),
-    CLI_OPTION("http", CLI_TEXT, .argument = "ADDR:PORT", .help = "serve the status page, /metrics and /healthz there"),
+    CLI_OPTION("http", CLI_TEXT, .argument = "ADDR:PORT",
+               .help = "serve the page, its JSON, /metrics and /healthz there"),
+    CLI_OPTION("http-name", CLI_TEXT, .argument = "NAME",
+               .help = "a name by which browsers reach the page, beside addresses and this host's name"),
     CLI_OPTION("retention", CLI_INT, .argument = "DAYS", .otherwise = "0", .max = 36500,
                .help = "forget jobs that ended longer ago; 0 = never"),
     CLI_OPTION("allow-backup", CLI_FLAG, .help = "let peers ask for a backup to a path of this host"),
@@ -115,7 +118,7 @@ static enum err start(const struct cli *c, struct tracker_options *o, struct ser
     if (!e)
         e = server_start(t, cli_text(c, "listen"), s, why);
     if (!e && cli_text(c, "http"))
-        e = http_start(*s, cli_text(c, "http"), &h, why);
+        e = http_start(*s, cli_text(c, "http"), cli_text(c, "http-name"), &h, why);
     if (!e)
         e = workers_init(w, (int)cli_int(c, "workers"), server_url(*s), cli_text(c, "key-file"), o->clock, why);
     if (!e && cli_text(c, "url-file"))

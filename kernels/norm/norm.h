@@ -9,8 +9,6 @@
 
 #include <stdint.h>
 
-#define NORM_UNIT 1e-12 /* of the key epsilon */
-
 /* A launch of the module added last over all tensors, which has the defines of norm/norm.clh. */
 void norm_launch(struct build *b, const char *kernel, int64_t n_groups, int64_t group);
 

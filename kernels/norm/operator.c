@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "kernels/norm/epsilon.h"
 #include "kernels/norm/norm.h"
 
 #include "core/err.h"

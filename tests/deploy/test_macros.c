@@ -70,29 +70,26 @@ static void add(struct best_set *best, const char *workload, const char *device,
 /* What the compiler makes of the macros, defined so: GROUP's value, -1 = an error. */
 static int group_of(const struct best_set *best, const char *defines)
 {
-    char path[300], command[800], line[64] = "-1";
+    char path[300], said[320], command[1000];
     struct buf text;
     struct why why = {""};
     size_t n, n_left;
-    FILE *f;
+    int group = -1;
 
     buf_init(&text, 1 << 20);
     if (deploy_macros(best, spec, "scale.h", &text, &n, &n_left, &why))
         fail_msg("%s", why.text);
     buf_puts(&text, "GROUP\n");
     snprintf(path, sizeof path, "%s/scale.h", dir);
+    snprintf(said, sizeof said, "%s/said", dir);
     assert_int_equal(file_replace(path, buf_text(&text), text.len, 0644, NULL), ERR_OK);
     buf_fini(&text);
-    snprintf(command, sizeof command, "cc -E -P %s -x c %s 2>/dev/null && echo || echo -1", defines, path);
-    f = popen(command, "r");
-    assert_non_null(f);
-    while (fgets(line, sizeof line, f) && line[0] == '\n')
-        ;
-    while (fgets(command, sizeof command, f))
-        if (strncmp(command, "-1", 2) == 0)
-            snprintf(line, sizeof line, "-1");
-    pclose(f);
-    return atoi(line);
+    snprintf(command, sizeof command, "cc -E -P %s -x c %s >%s 2>/dev/null", defines, path, said);
+    buf_init(&text, 1 << 20);
+    if (system(command) == 0 && file_read(said, &text, NULL) == ERR_OK)
+        group = atoi(buf_text(&text) + strspn(buf_text(&text), "\n"));
+    buf_fini(&text);
+    return group;
 }
 
 static void one_device_of_one_size_needs_no_macro(void **state)

@@ -141,7 +141,30 @@ static void data_go_far(void **state)
     assert_int_equal(f->kind, FILL_INT);
     /* thirds: halves of sums that are multiples of 3 */
     assert_true(f->step == 0.25 / 3 || f->step == 0.125 / 3);
-    assert_true(f->lo > 0 && f->hi * f->step >= 1);   /* positive, as the operator has them; some above 1 */
+    assert_true(f->lo > 0 && f->hi * f->step >= 1); /* positive, as the operator has them; some above 1 */
+    program_fini(&p);
+    blobs_fini(&blobs);
+}
+
+/* By which a half cannot be off: single products of small numbers. */
+static void halves_may_be_off_by_their_last_place(void **state)
+{
+    struct program p;
+    struct blobs blobs;
+    const struct program_check *c;
+    const struct blob *b;
+
+    (void)state;
+    make("batch_gemm/naive", "batch_gemm f16 b=3 m=5 n=19 k=37", 77, &p, &blobs);
+    c = &p.passes[1].checks[0];
+    b = blobs_get(&blobs, c->scale.hex);
+    assert_non_null(b);
+    for (size_t i = 0; i < b->n_bytes / 8; i++) {
+        double scale;
+
+        memcpy(&scale, (const char *)b->data + 8 * i, 8);
+        assert_true(scale >= 0x1p-14);
+    }
     program_fini(&p);
     blobs_fini(&blobs);
 }
@@ -291,6 +314,7 @@ int main(void)
         cmocka_unit_test(each_seed_has_its_own_data_and_samples),
         cmocka_unit_test(every_output_of_a_recurrent_layer_is_compared_in_full),
         cmocka_unit_test(data_go_far),
+        cmocka_unit_test(halves_may_be_off_by_their_last_place),
         cmocka_unit_test(sums_go_far),
         cmocka_unit_test(outputs_of_a_relu_are_positive_in_one_of_two_passes),
         cmocka_unit_test(products_with_padding_and_zeros_are_not_needed),

@@ -102,6 +102,21 @@ static void scales_are_on_either_side(void **unused)
                     "layout=blhd");
 }
 
+/* Where the scale is in a layer's weights it counts once. */
+static void scales_in_weights_count_once(void **unused)
+{
+    static const char lines[] =
+        "opset 17\ninput x 5 2\ninput kt 2 3\ninput v 3 2\nconst w 2 2 = 2 4 6 8\nconst h 1 = 0.5\nnode MatMul x w -> "
+        "r\n"
+        "node Mul r h -> q\nnode MatMul q kt -> l\nnode Softmax l -> p axis=-1\nnode MatMul p v -> y\noutput y\n";
+
+    (void)unused;
+    check_attention(lines, "layout=blhd scale=1.000000");
+    check_weights(lines, (const float[]){1, 3, 2, 4, 0, 0}, 6, "r w 0 16\nr bias 16 8\n");
+    check_products("opset 17\ninput q 3\ninput k 3 4\ninput m 4\ninput v 4 2\nnode MatMul q k -> l\nnode Add l m -> s\n"
+                   "node Softmax s -> p axis=0\nnode MatMul p v -> y\noutput y\n");
+}
+
 #define SEEN(k) "node MatMul q kt -> l\nnode " k "\nnode Softmax s1 -> p axis=-1\n"
 
 static void masks_are_added_in_their_axes(void **unused)
@@ -190,6 +205,52 @@ static void the_operator_says_the_same(void **unused)
                 "y_12 = reshape y_10 shape=1,2,5,4\ny_13 = attention q + y_11 + y_12 layout=bhld causal=1 past=3\n");
 }
 
+#define HEADS "opset 17\ninput q 2 5 8\ninput k 2 3 8\ninput v 2 3 8\n"
+
+/* A product of 2 rows by 12 columns, cut into queries, keys and values of 2 heads of 2 numbers. */
+#define JOINT                                                                                                          \
+    "opset 17\ninput x 1 2 1\nconst w 1 12 = 1 2 3 4 5 6 7 8 9 10 11 12\nnode MatMul x w -> p\nints s 3 = 4 4 4\n"     \
+    "ints h 4 = 1 2 2 2\nnode Split p s -> a b c axis=2\nnode Reshape a h -> ar\nnode Transpose ar -> q "              \
+    "perm=[0,2,1,3]\n"                                                                                                 \
+    "node Reshape b h -> br\nnode Transpose br -> kt perm=[0,2,3,1]\nnode Reshape c h -> cr\n"                         \
+    "node Transpose cr -> vh perm=[0,2,1,3]\nnode MatMul q kt -> l\nnode Softmax l -> o axis=-1\nnode MatMul o vh -> " \
+    "y\n"
+
+/* Three products in its place, of its weights' columns. */
+static void joint_projections_are_cut(void **unused)
+{
+    (void)unused;
+    check_weights(JOINT "output y\n",
+                  (const float[]){1, 2, 3, 4, 0, 0, 0, 0, 5, 6, 7, 8, 0, 0, 0, 0, 9, 10, 11, 12, 0, 0, 0, 0}, 24,
+                  "y w 0 16\ny bias 16 16\ny_10 w 32 16\ny_10 bias 48 16\ny_11 w 64 16\ny_11 bias 80 16\n");
+}
+
+static void onnxruntimes_operators_say_the_same(void **unused)
+{
+    (void)unused;
+    check_attention(HEADS "node com.microsoft.MultiHeadAttention q k v -> y num_heads=2\noutput y\n", "layout=blhd");
+    check_attention(HEADS "input s:6 2 3\n"
+                          "node com.microsoft.MultiHeadAttention q k v - s -> y num_heads=2 scale=0.25\noutput y\n",
+                    "layout=blhd mask=bk scale=0.250000");
+    check_attention(HEADS
+                    "input m 1 2 5 3\n"
+                    "node com.microsoft.MultiHeadAttention q k v - - m -> y num_heads=2 unidirectional=1\noutput y\n",
+                    "layout=blhd causal=1 mask=hqk");
+    check_attention(
+        HEADS "input pk 2 2 4 4\ninput pv 2 2 4 4\nnode com.microsoft.MultiHeadAttention q k v - - - pk pv -> y a b "
+              "num_heads=2 unidirectional=1\noutput y\noutput a\noutput b\n",
+        "layout=bhld causal=1 past=4");
+    check_refused(HEADS "input b 24\nnode com.microsoft.MultiHeadAttention q k v b -> y num_heads=2\noutput y\n",
+                  "com.microsoft.MultiHeadAttention", "bias");
+    check_graph(
+        "opset 17\ninput x 2 3 4\ninput z 2 3 4\nconst f 4 = 1 2 3 4\n"
+        "node com.microsoft.SkipSimplifiedLayerNormalization x z f -> y - - s epsilon=0.25\noutput y\noutput s\n",
+        "x = input shape=2,3,4\nz = input shape=2,3,4\ny = eltwise x + z f=add(a,b)\n"
+        "s = reshape y shape=6,4\ny_4 = norm s epsilon=250000000000 kind=rms\n"
+        "y_5 = reshape y_4 shape=2,3,4\ny_6 = reshape y_5 shape=2,3,4\ns_7 = reshape y shape=2,3,4\n"
+        "output y_6\noutput s_7\n");
+}
+
 static void what_it_has_no_place_for_is_refused(void **unused)
 {
     (void)unused;
@@ -213,11 +274,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layouts_are_absorbed),
         cmocka_unit_test(scales_are_on_either_side),
+        cmocka_unit_test(scales_in_weights_count_once),
         cmocka_unit_test(masks_are_added_in_their_axes),
         cmocka_unit_test(triangles_are_causal),
         cmocka_unit_test(what_is_none_stays),
         cmocka_unit_test(repeated_heads_are_groups),
         cmocka_unit_test(the_operator_says_the_same),
+        cmocka_unit_test(joint_projections_are_cut),
+        cmocka_unit_test(onnxruntimes_operators_say_the_same),
         cmocka_unit_test(what_it_has_no_place_for_is_refused),
     };
     int failed;

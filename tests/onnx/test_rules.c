@@ -206,6 +206,29 @@ static void what_is_behind_an_addition_scales_the_sum(void **state)
     }
 }
 
+/* Windows of 2 x 1 x 3 over 5 slices of 4 x 6 pixels, each second slice: slices 0 1, 2 3, and 4 with the one behind. */
+static void volumes_are_images_of_several_slices(void **state)
+{
+    (void)state;
+    check_graph("opset 13\ninput x 2 3 5 4 6\nconst w 8 3 2 1 3 = 0.5 ...\n"
+                "node Conv x w -> y strides=[2,1,1] pads=[0,0,1,1,0,1]\noutput y\n",
+                "x = input shape=2,3,5,4,6\n"
+                "x_1 = strided_copy x shape=2,3,6,4,6 at=0 d0=24,1 d1=5,24 d2=6,120 p1=0,1\n"
+                "x_2 = strided_copy x_1 shape=6,6,4,6 at=0 d0=48,1 d1=3,144 d2=3,48 d3=2,432\n"
+                "y = conv2d x_2 k=8 r=1 s=3 pad=0,1\n"
+                "y_4 = strided_copy y shape=2,8,3,4,6 at=0 d0=24,1 d1=3,192 d2=8,24 d3=2,576\n");
+    check_graph(
+        "opset 13\ninput x 1 2 5 4 6\nnode MaxPool x -> y kernel_shape=[3,2,2] strides=[2,2,2] pads=[1,0,0,1,0,0]\n"
+        "output y\n",
+        "x = input shape=1,2,5,4,6\nx_1 = reshape x shape=1,10,4,6\ny = pool2d x_1 max r=2 s=2 stride=2\n"
+        "y_3 = reshape y shape=2,1,5,6\ny_4 = pool2d y_3 max r=3 s=1 stride=2,1 pad=1,0\n"
+        "y_5 = reshape y_4 shape=1,2,3,2,3\n");
+    check_refused("opset 13\ninput x 1 2 5 4 6\nnode MaxPool x -> y kernel_shape=[3,2,2] dilations=[2,1,1]\noutput y\n",
+                  "MaxPool", "dilations");
+    check_refused("opset 13\ninput x 1 3 1 4 6\nconst w 8 3 2 1 3 = 0.5 ...\nnode Conv x w -> y\noutput y\n", "Conv",
+                  "a window larger than the volume");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +239,7 @@ int main(void)
         cmocka_unit_test(pads_add_up),
         cmocka_unit_test(no_window_begins_behind_the_image),
         cmocka_unit_test(what_is_behind_an_addition_scales_the_sum),
+        cmocka_unit_test(volumes_are_images_of_several_slices),
     };
     int failed;
 

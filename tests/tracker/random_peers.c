@@ -119,7 +119,7 @@ static void lie(struct peer *p)
         break;
     default:
         if (p->farm->known[trial].token) {
-            known(p, trial)->holder = NULL; /* tokens do not fence results: this one may end the trial */
+
             tell_result(p, (struct held){.trial = trial, .token = token});
         }
     }
@@ -209,6 +209,8 @@ static void agent_hear(struct peer *p, enum err e, const cJSON *result)
         p->registered = false; /* the tracker was killed, or forgot it */
         return;
     }
+    if (e == ERR_STALE && strcmp(p->op, "trial_result") == 0)
+        return; /* another has the trial, or it was a lie */
     if (e)
         fail_msg("a%d: %s: %s", p->i, p->op, err_name(e));
     if (strcmp(p->op, "agent_register") == 0)

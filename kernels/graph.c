@@ -317,6 +317,9 @@ static enum err infer(const struct line *l, const struct graph *g, struct graph_
         if (g->nodes[n->in[k]].bytes != (n->op == GRAPH_QUANTIZE ? !n->bytes : n->bytes))
             return FAIL(l, "%s of %s: only quantize reads floats and gives bytes, or the other way",
                         graph_op_name(n->op), g->nodes[n->in[k]].name);
+    if (n->op == GRAPH_STATE &&
+        (g->nodes[n->in[0]].op != GRAPH_RNN || (strcmp(n->words, "cn") == 0 && g->nodes[n->in[0]].n_in < 3)))
+        return FAIL(l, "state of %s: expected a recurrent layer, of cn an lstm", g->nodes[n->in[0]].name);
     if (n->bytes && (n->relu6 || n->curve))
         return FAIL(l, "%s of bytes has no activation but relu", graph_op_name(n->op));
     e = graph_infer(n, in, l->why);
@@ -391,7 +394,7 @@ static enum err check_words(const struct line *l, const struct graph *g)
     struct buf text;
     enum err e;
 
-    if (!graph_rules[n->op].own_words)
+    if (!graph_rules[n->op].own_words || !graph_rules[n->op].sizes)
         return ERR_OK;
     buf_init(&text, WORKLOAD_MAX_TEXT);
     e = graph_node_workload(g, g->n_nodes - 1, DTYPE_F32, 0, &text, l->why);
@@ -400,7 +403,7 @@ static enum err check_words(const struct line *l, const struct graph *g)
     else
         e = workload_parse(buf_text(&text), &w, l->why);
     for (size_t i = e ? 0 : w.op->tensors(&w, list); i-- > 0 && !e;)
-        if (list[i].role == ROLE_OUTPUT && list[i].n_elems != graph_elems(&n->shape))
+        if (list[i].role == ROLE_OUTPUT && strcmp(list[i].name, "y") == 0 && list[i].n_elems != graph_elems(&n->shape))
             e = FAIL(l, "%s gives %lld elements, its shape has %lld", graph_op_name(n->op), (long long)list[i].n_elems,
                      (long long)graph_elems(&n->shape));
     buf_fini(&text);

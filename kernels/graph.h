@@ -45,6 +45,8 @@ enum graph_op {
     GRAPH_RESIZE,   /* resize2d: images of another size */
     GRAPH_GATHER,   /* rows of a table by numbers */
     GRAPH_QUANTIZE, /* floats to bytes, or back */
+    GRAPH_RNN,      /* all steps of a recurrent layer */
+    GRAPH_STATE,    /* what such a layer gives besides, the state behind the last step: no kernel */
     GRAPH_ATTENTION,
     GRAPH_NORM,     /* of rows */
     GRAPH_CONSTANT, /* weights of the operators that read it: no kernel */

@@ -239,6 +239,7 @@ static void add_step(struct lowered *l, size_t i_node, const char *suffix, struc
     memcpy(s->in, in, (size_t)n_in * sizeof in[0]);
     s->n_in = n_in;
     s->out = out;
+    s->n_out = 1;
     for (int k = 0; k < n_in; k++)
         assert(in[k] >= 0 && (size_t)in[k] < l->n_tensors);
     for (int k = 0; k < n_in; k++)
@@ -342,6 +343,23 @@ static int in_place(struct lowered *l, size_t i, const int *in, int gives, const
     return t;
 }
 
+/* The further outputs of the recurrent layer whose step is the last one. */
+static void add_states(struct lowered *l, size_t i)
+{
+    static const char *const suffixes[] = {"_hn", "_cn"};
+    const struct graph_node *n = &l->graph->nodes[i];
+    struct lowered_step *s = &l->steps[l->n_steps - 1];
+
+    for (int k = 1; k < n->n_in; k++) {
+        struct lowered_tensor *t = &l->tensors[add_tensor(l, i, suffixes[k - 1], 0, l->dtype)];
+
+        t->n_bytes = n->shape.dim[1] * n->shape.dim[2] * (int64_t)dtype_bytes(l->dtype);
+        t->first = t->last = (int)l->n_steps - 1;
+        s->n_out++;
+    }
+    assert(s->out + s->n_out == (int)l->n_tensors);
+}
+
 static enum err lower_node(struct lowering *x, size_t i)
 {
     struct lowered *l = x->l;
@@ -356,8 +374,8 @@ static enum err lower_node(struct lowering *x, size_t i)
             e = tensor_as(x, (size_t)n->in[k], graph_wants(l->graph, i, k, layout), &in[n_in++]);
     if (e)
         return e;
-    if (n->op == GRAPH_RESHAPE) {
-        *made = in[0];
+    if (n->op == GRAPH_RESHAPE || n->op == GRAPH_STATE) {
+        *made = n->op == GRAPH_RESHAPE ? in[0] : in[0] + (n->words[0] == 'c' ? 2 : 1);
         return ERR_OK;
     }
     buf_init(&text, WORKLOAD_MAX_TEXT);
@@ -373,6 +391,8 @@ static enum err lower_node(struct lowering *x, size_t i)
     }
     *made = add_tensor(l, i, "", gives, output_dtype(l->graph, i, l->dtype));
     add_step(l, i, "", &text, in, n_in, *made);
+    if (n->op == GRAPH_RNN)
+        add_states(l, i);
     return ERR_OK;
 }
 

@@ -383,6 +383,44 @@ static void gather_sizes(const struct graph *g, size_t i, enum dtype t, int layo
         buf_puts(out, " weights=x");
 }
 
+/* x[t,i,b], h0[1,h,b] and, of lstm, c0 the same; y[t,h,b]. */
+static enum err rnn_shape(struct graph_node *n, const struct graph_shape *const in[], struct why *why)
+{
+    const struct graph_shape *y = &n->shape;
+    const bool lstm = !strstr(n->words, "cell=") || strstr(n->words, "cell=lstm");
+    char h[32];
+
+    if (in[0]->rank != 3 || y->rank != 3 || y->dim[0] != in[0]->dim[0] || y->dim[2] != in[0]->dim[2])
+        return why_set(why, ERR_INPUT, "rnn reads t x i x b and gives t x h x b");
+    snprintf(h, sizeof h, "h=%lld", (long long)y->dim[1]);
+    if (!strstr(n->words, h) || strncmp(n->words, "l=", 2) == 0 || strstr(n->words, "pass=") || strstr(n->words, " l="))
+        return why_set(why, ERR_INPUT, "rnn of a graph is one forward layer with %s as its shape has it", h);
+    if (n->n_in != (lstm ? 3 : 2))
+        return why_set(why, ERR_INPUT, "rnn reads x + h0, and c0 of lstm alone");
+    for (int k = 1; k < n->n_in; k++)
+        if (graph_elems(in[k]) != y->dim[1] * y->dim[2])
+            return why_set(why, ERR_INPUT, "an initial state of rnn has h x b numbers");
+    return ERR_OK;
+}
+
+static void rnn_sizes(const struct graph *g, size_t i, enum dtype t, int layout, struct buf *out)
+{
+    const struct graph_shape *x = read_by(g, i);
+
+    (void)t;
+    (void)layout;
+    buf_printf(out, " i=%lld b=%lld t=%lld", (long long)x->dim[1], (long long)x->dim[2], (long long)x->dim[0]);
+}
+
+/* hn, or cn of lstm, h x b; graph.c sees that it is of a recurrent layer. */
+static enum err state_shape(struct graph_node *n, const struct graph_shape *const in[], struct why *why)
+{
+    if (in[0]->rank != 3 || (strcmp(n->words, "hn") != 0 && strcmp(n->words, "cn") != 0))
+        return why_set(why, ERR_INPUT, "state is hn or cn of a recurrent layer");
+    n->shape = (struct graph_shape){2, {in[0]->dim[1], in[0]->dim[2]}};
+    return ERR_OK;
+}
+
 static void quantize_sizes(const struct graph *g, size_t i, enum dtype t, int layout, struct buf *out)
 {
     (void)t;
@@ -549,6 +587,14 @@ const struct graph_rule graph_rules[N_GRAPH_OPS] = {
                        .words = GRAPH_WORD_U8,
                        .has_shape = true,
                        .shape = reshape_shape},
+    [GRAPH_RNN] = {.name = "rnn",
+                   .least_in = 2,
+                   .most_in = 3,
+                   .has_shape = true,
+                   .own_words = true,
+                   .shape = rnn_shape,
+                   .sizes = rnn_sizes},
+    [GRAPH_STATE] = {.name = "state", .least_in = 1, .most_in = 1, .own_words = true, .shape = state_shape},
     [GRAPH_QUANTIZE] = {.name = "quantize",
                         .least_in = 1,
                         .most_in = 1,

@@ -5,6 +5,7 @@
 #include "onnx/model.h"
 
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +94,7 @@ static bool same(const struct onnx_quant *a, const struct onnx_quant *b)
 /* Room for a layer's scales and zero points; false: m->failed. */
 static bool give_scales(struct joining *x, struct onnx_layer *l, int64_t n_scales, int n_zeros)
 {
+    assert(n_scales > 0 && n_zeros > 0);
     l->scale = onnx_memory_take(&x->m->file.memory, (size_t)n_scales * sizeof *l->scale);
     l->zero = onnx_memory_take(&x->m->file.memory, (size_t)n_zeros * sizeof *l->zero);
     l->n_scales = n_scales;
@@ -118,16 +120,20 @@ static bool whole_weights(const struct onnx_layer *l, const struct onnx_dequanti
         if (l->factor[k] < 1 || l->factor[k] > 1)
             return false;
     for (int64_t i = 0; i < n; i++)
-        if (onnx_at(d->x, i) - *minus < -128 || onnx_at(d->x, i) - *minus > 127)
+        if (!(onnx_at(d->x, i) - *minus >= -128 && onnx_at(d->x, i) - *minus <= 127) ||
+            onnx_at(d->x, i) != rint(onnx_at(d->x, i)))
             return false;
     return n == l->n_w && graph_same_shape(&d->x->shape, &l->w->shape);
 }
 
-/* Is the scale of weights one, or one for each output? */
+/* Is the scale of weights one, or one for each output, all above 0? */
 static bool scales_outputs(const struct onnx_layer *l, const struct onnx_dequantised *d)
 {
     const int64_t n = onnx_shape_elems(&d->scale->shape);
 
+    for (int64_t k = 0; k < n; k++)
+        if (!(onnx_at(d->scale, k) >= (double)FLT_MIN && onnx_at(d->scale, k) <= (double)FLT_MAX))
+            return false;
     return n == 1 || (d->block == 0 && n == l->n_bias && d->axis == (l->w_transposed ? 1 : 0));
 }
 

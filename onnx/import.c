@@ -314,7 +314,7 @@ static enum onnx_role check_known(struct onnx_import *m, const Onnx__NodeProto *
         if (!strstr(o->attributes, name))
             return onnx_refuse(m, "attribute%s is not known", name);
     }
-    if (!onnx_out(m, node, 0))
+    if (!onnx_out(m, node, 0) && o->run != onnx_recurrent)
         return onnx_refuse(m, "it has no output");
     return ONNX_FOLDED;
 }

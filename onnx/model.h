@@ -60,6 +60,13 @@ struct onnx_quant {
     int zero, lo, hi; /* numbers from lo to hi; of DequantizeLinear both are 0 */
 };
 
+/* A tensor of weights that is written as it is here. */
+struct onnx_named {
+    const char *name;
+    int64_t n;
+    double *v;
+};
+
 /* A line of the graph to be, and its weights; a constant's are those of the layers that read it. */
 struct onnx_layer {
     struct graph_node node;
@@ -73,6 +80,7 @@ struct onnx_layer {
     int64_t n_scales;
     int n_zeros;
     double minus;                   /* is taken off each weight */
+    const struct onnx_named *named; /* of recurrent layers: w, r, bias, n_w numbers in all; NULL: none */
     int i_moved;                    /* 1 + the layer whose elements this one alone reads, and moves; 0: it computes */
     const struct onnx_quant *quant; /* NULL: it is neither of the two; else nothing is computed in it besides */
     bool live;                      /* the output depends on it */
@@ -127,7 +135,7 @@ onnx_op onnx_binary, onnx_cast, onnx_constant, onnx_constant_of_shape, onnx_shap
     onnx_dropout, onnx_split, onnx_tile, onnx_pad, onnx_depth_to_space, onnx_space_to_depth;
 onnx_op onnx_attention, onnx_multi_head_attention, onnx_rotary_embedding;
 onnx_op onnx_conv, onnx_gemm, onnx_matmul, onnx_batch_norm, onnx_activation, onnx_pool, onnx_global_pool, onnx_reduce,
-    onnx_softmax, onnx_resize, onnx_conv_transpose, onnx_quantize, onnx_dequantize;
+    onnx_softmax, onnx_resize, onnx_conv_transpose, onnx_quantize, onnx_dequantize, onnx_recurrent;
 
 /* Is a product of two activations the last one of an attention, which is found by the nodes before it? Then those have
  * become part of it, *role is that of the product, and the node's output is made. */

@@ -4,6 +4,7 @@
 #include "onnx/model.h"
 
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -90,6 +91,7 @@ static double along(const struct linear *l, const struct onnx_value *v, int64_t 
     const int64_t behind = l->axis < 0 ? 1 : graph_stretch(x, l->axis + 1, x->rank);
     int64_t n, at;
 
+    assert(i >= 0 && l->axis < x->rank);
     if (!v || onnx_shape_elems(&v->shape) == 1)
         return v ? onnx_at(v, 0) : 0;
     n = x->dim[l->axis];
@@ -193,12 +195,19 @@ static enum onnx_role layer(struct onnx_import *m, const Onnx__NodeProto *node, 
     return role;
 }
 
+/* One constant number, finite and, of scales, above 0, of zero points one that 16 bits hold? */
+static bool is_plain(const struct onnx_value *v, bool is_scale)
+{
+    const double at = v->kind == ONNX_CONSTANT && onnx_shape_elems(&v->shape) == 1 ? onnx_at(v, 0) : NAN;
+
+    return is_scale ? at >= (double)FLT_MIN && at <= (double)FLT_MAX : at >= -32768 && at <= 65535 && at == rint(at);
+}
+
 /* Remembers what the node's layer does, where it is one scale and zero point that are constant. */
 static void remember(struct onnx_import *m, const Onnx__NodeProto *node, const struct linear *l,
                      const struct range *range)
 {
-    const bool one = l->scale->kind == ONNX_CONSTANT && onnx_shape_elems(&l->scale->shape) == 1 &&
-                     is_constant(l->zero) && (!l->zero || onnx_shape_elems(&l->zero->shape) == 1);
+    const bool one = is_plain(l->scale, true) && (!l->zero || is_plain(l->zero, false));
     struct onnx_quant *q = one ? onnx_memory_take(&m->file.memory, sizeof *q) : NULL;
 
     if (!one || m->failed)
@@ -207,11 +216,11 @@ static void remember(struct onnx_import *m, const Onnx__NodeProto *node, const s
         m->failed = ERR_LIMIT;
         return;
     }
-    q->quantises = range != NULL;
-    q->scale = (float)onnx_at(l->scale, 0);
-    q->zero = l->zero ? (int)onnx_at(l->zero, 0) : 0;
-    q->lo = range ? (int)range->lo : 0;
-    q->hi = range ? (int)range->hi : 0;
+    *q = (struct onnx_quant){.quantises = range != NULL,
+                             .scale = (float)onnx_at(l->scale, 0),
+                             .zero = l->zero ? (int)onnx_at(l->zero, 0) : 0,
+                             .lo = range ? (int)range->lo : 0,
+                             .hi = range ? (int)range->hi : 0};
     m->layers[onnx_out(m, node, 0)->i_layer].quant = q;
 }
 

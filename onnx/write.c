@@ -172,6 +172,26 @@ static enum err put_bytes(struct weights_out *o, const struct onnx_layer *l, str
     return e ? e : put_numbers(o, l, "zero", l->zero, (size_t)l->n_zeros * sizeof *l->zero, why);
 }
 
+/* Of a recurrent layer. */
+static enum err put_named(struct weights_out *o, const struct onnx_layer *l, struct why *why)
+{
+    const size_t size = dtype_bytes(o->dtype);
+    enum err e = ERR_OK;
+
+    for (const struct onnx_named *w = l->named; w->v && !e; w++) {
+        buf_printf(&o->list, "%s %s %lld %lld\n", l->node.name, w->name, (long long)o->at,
+                   (long long)w->n * (long long)size);
+        o->at += w->n * (int64_t)size;
+        for (int64_t i = 0; i < w->n && !e; i++) {
+            unsigned char one[8];
+
+            dtype_store(o->dtype, one, 0, w->v[i]);
+            e = file_out_put(&o->bytes, one, size, why);
+        }
+    }
+    return e;
+}
+
 static enum err put_all(const struct onnx_import *m, struct weights_out *o, struct why *why)
 {
     enum err e = ERR_OK;
@@ -183,6 +203,8 @@ static enum err put_all(const struct onnx_import *m, struct weights_out *o, stru
             if (m->layers[l->node.in[k]].node.op == GRAPH_CONSTANT)
                 e = put_weights(o, &m->layers[l->node.in[k]], l,
                                 l->node.op == GRAPH_GATHER ? "x" : (const char[]){(char)('a' + k), '\0'}, why);
+        if (!e && l->live && l->named)
+            e = put_named(o, l, why);
         if (!e && l->live && l->scale)
             e = put_bytes(o, l, why);
         if (!l->live || !l->bias || l->scale)

@@ -234,7 +234,7 @@ static void check_step(const struct lowered *l, const struct lowered_step *s)
     struct workload w;
     struct why why = {""};
     size_t n;
-    int n_given = 0, n_in = 0;
+    int n_given = 0, n_in = 0, n_out = 0;
 
     if (workload_parse(s->workload, &w, &why))
         fail_msg("%s: %s", s->name, why.text);
@@ -245,14 +245,14 @@ static void check_step(const struct lowered *l, const struct lowered_step *s)
         if (list[i].role == ROLE_WEIGHT)
             continue;
         assert_true(list[i].role == ROLE_OUTPUT || n_in < s->n_in);
-        t = &l->tensors[list[i].role == ROLE_OUTPUT ? s->out : s->in[n_in++]];
+        t = &l->tensors[list[i].role == ROLE_OUTPUT ? s->out + n_out++ : s->in[n_in++]];
         n_given++;
         assert_int_equal(list[i].dtype, t->dtype);
         assert_int_equal(list[i].n_elems * (int64_t)dtype_bytes(list[i].dtype), t->n_bytes);
         if (list[i].layout && strncmp(list[i].layout, "nchw", 4) == 0 && list[i].shape[2] * list[i].shape[3] > 1)
             assert_string_equal(list[i].layout, ((const char *[]){"nchw", "nchw4c", "nchw8c", "nchw16c"})[t->layout]);
     }
-    assert_int_equal(n_given, s->n_in + 1);
+    assert_int_equal(n_given, s->n_in + s->n_out);
 }
 
 static void lower_and_check(const struct graph *g, enum dtype t, const int *layout)
@@ -338,9 +338,43 @@ static void constants_are_weights_of_the_steps_that_read_them(void **state)
     graph_fini(&g);
 }
 
+/* An lstm gives its states besides, tensors of their own: one is read, one an output. */
+static void states_of_a_recurrent_layer_are_outputs_of_its_step(void **state)
+{
+    static const char text[] = "x = input shape=5,3,2\n"
+                               "h = input shape=1,4,2\n"
+                               "c = input shape=1,4,2\n"
+                               "y = rnn x + h + c shape=5,4,2 cell=lstm h=4\n"
+                               "last = state y hn\n"
+                               "cell = state y cn\n"
+                               "z = eltwise last f=neg(a)\n"
+                               "output z\noutput cell\n";
+    struct graph g = graph_parsed(text);
+    const int layout[8] = {0};
+    struct lowered l;
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, GRAPH_MAX_BYTES);
+    assert_int_equal(graph_text(&g, &out), ERR_OK);
+    assert_string_equal(buf_text(&out), text);
+    assert_int_equal(graph_lower(&g, DTYPE_F32, layout, &l, NULL), ERR_OK);
+    assert_int_equal(l.n_steps, 2);
+    assert_string_equal(l.steps[0].workload, "rnn f32 i=3 h=4 b=2 t=5");
+    assert_int_equal(l.steps[0].n_out, 3);
+    check_step(&l, &l.steps[0]);
+    assert_int_equal(l.steps[1].in[0], l.steps[0].out + 1);
+    assert_int_equal(l.tensors[l.steps[0].out + 2].i_argument, 4);
+    assert_int_not_equal(l.tensors[l.steps[0].out].i_slot, l.tensors[l.steps[0].out + 1].i_slot);
+    lowered_fini(&l);
+    buf_fini(&out);
+    graph_fini(&g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(states_of_a_recurrent_layer_are_outputs_of_its_step),
         cmocka_unit_test(memory_is_shared_by_tensors_whose_lives_are_apart),
         cmocka_unit_test(the_largest_slot_grows_where_none_is_large_enough),
         cmocka_unit_test(arguments_are_inputs_then_outputs),

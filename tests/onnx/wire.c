@@ -178,7 +178,9 @@ static void put_attribute(struct buf *node, char *word)
         const bool floats = strchr(value, '.') != NULL;
 
         for (char *p = strtok_r(value, "[,]", &rest); p; p = strtok_r(NULL, "[,]", &rest))
-            if (floats)
+            if (*p == '\'')
+                wire_bytes(&a, 9, p + 1, strlen(p) - 2);
+            else if (floats)
                 wire_float(&a, 7, strtof(p, NULL));
             else
                 wire_number(&a, 8, (uint64_t)strtoll(p, NULL, 10));

@@ -714,44 +714,6 @@ static void a_fused_graph_keeps_names_and_order(void **state)
     buf_fini(&text);
 }
 
-/* 1 x 1 over one pixel is a dense layer; nothing else that looks like it. */
-static void convolutions_of_one_pixel_are_dense(void **state)
-{
-    static const struct {
-        const char *text, *f32, *i8;
-    } facts[] = {
-        {"x = input c=16 h=1 w=1 n=2\ny = conv2d x k=8 r=1 s=1 stride=2 relu\n",
-         "dense f32 m=2 n=8 k=16 epilogue=bias_relu", "conv2d i8 n=2 c=16 h=1 w=1 k=8 r=1 s=1 stride=2 layout=nchw16c"},
-        {"x = input c=16 h=1 w=1\ny = conv2d x k=8 r=1 s=1 sigmoid\n", "dense f32 m=1 n=8 k=16 epilogue=bias_sigmoid",
-         NULL},
-        {"x = input c=16 h=1 w=2\ny = conv2d x k=8 r=1 s=1\n", "conv2d f32 n=1 c=16 h=1 w=2 k=8 r=1 s=1 ", NULL},
-        {"x = input c=16 h=1 w=1\ny = conv2d x k=8 r=1 s=1 pad=0,0,0,1\n", "conv2d ", NULL},
-        {"x = input c=16 h=1 w=1\ny = conv2d x k=8 r=3 s=1 pad=1,0\n", "conv2d ", NULL},
-        {"x = input c=16 h=1 w=1\ny = conv2d x k=8 r=1 s=1 groups=2\n", "conv2d ", NULL},
-        {"x = input c=16 h=1 w=1\ny = conv2d x + x k=16 r=1 s=1\n", "conv2d ", NULL},
-        {"x = input c=16 h=1 w=1\ny = depthwise_conv2d x r=1 s=1\n", "depthwise_conv2d ", NULL},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
-        struct graph g;
-        struct buf text;
-
-        buf_init(&text, 1000);
-        parse(facts[i].text, &g);
-        assert_int_equal(graph_node_workload(&g, 1, DTYPE_F32, 0, &text, NULL), ERR_OK);
-        if (strncmp(buf_text(&text), facts[i].f32, strlen(facts[i].f32)) != 0)
-            fail_msg("%sis %s", facts[i].text, buf_text(&text));
-        buf_clear(&text);
-        if (facts[i].i8)
-            assert_int_equal(graph_node_workload(&g, 1, DTYPE_I8, 3, &text, NULL), ERR_OK);
-        if (facts[i].i8 && strncmp(buf_text(&text), facts[i].i8, strlen(facts[i].i8)) != 0)
-            fail_msg("%sis %s", facts[i].text, buf_text(&text));
-        graph_fini(&g);
-        buf_fini(&text);
-    }
-}
-
 static void work_has_fused_layers_and_behind_them_those_apart(void **state)
 {
     static const char *const workloads[] = {
@@ -798,7 +760,6 @@ int main(void)
         cmocka_unit_test(bad_chains_in_graphs_are_refused_with_words),
         cmocka_unit_test(activations_behind_sums_are_fused_where_nobody_else_reads),
         cmocka_unit_test(a_fused_graph_keeps_names_and_order),
-        cmocka_unit_test(convolutions_of_one_pixel_are_dense),
         cmocka_unit_test(work_has_fused_layers_and_behind_them_those_apart),
     };
 

@@ -228,7 +228,7 @@ static void agent_hear(struct peer *p, enum err e, const cJSON *result)
         return;
     }
     if (e == ERR_STALE && strcmp(p->op, "trial_result") == 0)
-        return; /* another has the trial, or it was a lie */
+        return;                                                 /* another has the trial, or it was a lie */
     if (e == ERR_EXISTS && strcmp(p->op, "trial_lease") == 0) { /* the other process has its name */
         let_all_go(p);
         p->registered = false;

@@ -391,11 +391,10 @@ static void convolutions_of_one_pixel_are_dense(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
-        struct graph g;
+        struct graph g = graph_parsed(facts[i].text);
         struct buf text;
 
         buf_init(&text, 1000);
-        parse(facts[i].text, &g);
         assert_int_equal(graph_node_workload(&g, 1, DTYPE_F32, 0, &text, NULL), ERR_OK);
         if (strncmp(buf_text(&text), facts[i].f32, strlen(facts[i].f32)) != 0)
             fail_msg("%sis %s", facts[i].text, buf_text(&text));

@@ -211,35 +211,6 @@ static void bytes_are_made_and_read_by_quantize_alone(void **state)
     }
 }
 
-/* Sizes of a recurrent layer and its states fit, or are refused in words. */
-static void recurrent_layers_have_sizes_that_fit(void **state)
-{
-    static const struct {
-        const char *lines, *words;
-    } wrong[] = {
-        {"y = rnn x + h shape=5,4,2 h=4\n", "c0 of lstm alone"},
-        {"y = rnn x + h shape=5,4,2 cell=gru h=3\n", "with h=4 as its shape has it"},
-        {"y = rnn x + h shape=4,4,2 cell=gru h=4\n", "reads t x i x b"},
-        {"y = rnn x + x shape=5,4,2 cell=gru h=4\n", "has h x b numbers"},
-        {"y = rnn x + h shape=5,4,2 cell=gru h=4 l=2\n", "one forward layer"},
-        {"y = rnn x + h shape=5,4,2 cell=gru h=4\nc = state y cn\n", "of cn an lstm"},
-        {"y = rnn x + h shape=5,4,2 cell=gru h=4\nc = state y dn\n", "hn or cn"},
-        {"c = state x hn\n", "expected a recurrent layer"},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        struct why why = {""};
-        struct graph g;
-        char text[256];
-
-        snprintf(text, sizeof text, "x = input shape=5,3,2\nh = input shape=1,4,2\n%s", wrong[i].lines);
-        assert_int_equal(graph_parse("wrong", text, strlen(text), &g, &why), ERR_INPUT);
-        if (!strstr(why.text, wrong[i].words))
-            fail_msg("%s: expected %s", why.text, wrong[i].words);
-    }
-}
-
 /* Steps and pads of each axis and side; by hand: rows (9 + 0 + 2 - 5) / 2 + 1, columns (7 + 1 + 0 - 3) / 1 + 1. */
 static void a_window_has_pads_steps_and_groups_of_its_own(void **state)
 {
@@ -747,7 +718,6 @@ int main(void)
         cmocka_unit_test(layouts_are_named_one_by_one),
         cmocka_unit_test(nodes_have_the_workloads_of_their_sizes),
         cmocka_unit_test(layers_of_bytes_have_workloads_of_u8),
-        cmocka_unit_test(recurrent_layers_have_sizes_that_fit),
         cmocka_unit_test(bytes_are_made_and_read_by_quantize_alone),
         cmocka_unit_test(a_window_has_pads_steps_and_groups_of_its_own),
         cmocka_unit_test(what_int8_networks_have_not_is_refused_in_words),

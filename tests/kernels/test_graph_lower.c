@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -338,6 +339,35 @@ static void constants_are_weights_of_the_steps_that_read_them(void **state)
     graph_fini(&g);
 }
 
+/* Sizes of a recurrent layer and its states fit, or are refused in words. */
+static void recurrent_layers_have_sizes_that_fit(void **state)
+{
+    static const struct {
+        const char *lines, *words;
+    } wrong[] = {
+        {"y = rnn x + h shape=5,4,2 h=4\n", "c0 of lstm alone"},
+        {"y = rnn x + h shape=5,4,2 cell=gru h=3\n", "with h=4 as its shape has it"},
+        {"y = rnn x + h shape=4,4,2 cell=gru h=4\n", "reads t x i x b"},
+        {"y = rnn x + x shape=5,4,2 cell=gru h=4\n", "has h x b numbers"},
+        {"y = rnn x + h shape=5,4,2 cell=gru h=4 l=2\n", "one forward layer"},
+        {"y = rnn x + h shape=5,4,2 cell=gru h=4\nc = state y cn\n", "of cn an lstm"},
+        {"y = rnn x + h shape=5,4,2 cell=gru h=4\nc = state y dn\n", "hn or cn"},
+        {"c = state x hn\n", "expected a recurrent layer"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        struct why why = {""};
+        struct graph g;
+        char text[256];
+
+        snprintf(text, sizeof text, "x = input shape=5,3,2\nh = input shape=1,4,2\n%s", wrong[i].lines);
+        assert_int_equal(graph_parse("wrong", text, strlen(text), &g, &why), ERR_INPUT);
+        if (!strstr(why.text, wrong[i].words))
+            fail_msg("%s: expected %s", why.text, wrong[i].words);
+    }
+}
+
 /* An lstm gives its states besides, tensors of their own: one is read, one an output. */
 static void states_of_a_recurrent_layer_are_outputs_of_its_step(void **state)
 {
@@ -411,6 +441,7 @@ static void convolutions_of_one_pixel_are_dense(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(recurrent_layers_have_sizes_that_fit),
         cmocka_unit_test(states_of_a_recurrent_layer_are_outputs_of_its_step),
         cmocka_unit_test(memory_is_shared_by_tensors_whose_lives_are_apart),
         cmocka_unit_test(the_largest_slot_grows_where_none_is_large_enough),

@@ -351,6 +351,7 @@ enum err op_agent_mode(struct call *c)
                        in->agent);
     agent_mode_load(in->agent, mode, in->user, c->t);
     wake_devices(c->t);
+    c->result.agent_mode.absent = !table_get_text(&c->t->agents, in->agent);
     return c->t->o.ops->mode_put(c->t->o.store, in->agent, mode, in->user);
 }
 

@@ -248,9 +248,10 @@ STRUCT(agent_beat_result, BOOL(drain, MAY))
 CALL(AGENT_BYE, agent_bye, agent_bye_args, nothing, WRITES, NEVER)
 STRUCT(agent_bye_args, TEXT(agent, MUST))
 
-CALL(AGENT_MODE, agent_mode, agent_mode_args, nothing, WRITES, NEVER)
+CALL(AGENT_MODE, agent_mode, agent_mode_args, agent_mode_result, WRITES, NEVER)
 STRUCT(agent_mode_args,
     TEXT(agent, MUST, FORM(NAME)) TEXT(mode, MUST, .one_of = "serve drain reserve") TEXT(user, EMPTY, UP_TO(CALL_USER_BYTES)))
+STRUCT(agent_mode_result, BOOL(absent, MAY))
 
 CALL(DEVICES, devices, devices_args, devices_result, READS, NEVER)
 STRUCT(devices_args, TEXT(key, EMPTY) I64(after, MAY) I64(max, MAY))

@@ -575,6 +575,12 @@ static void take_back(const struct trial_row *row, void *arg)
         a->e = builds_forgive(a->t, tr);
 }
 
+static void ignore(const struct trial_row *row, void *arg)
+{
+    (void)row;
+    (void)arg;
+}
+
 enum err op_requeue(struct call *c)
 {
     const struct requeue_args *in = &c->args.requeue;
@@ -589,6 +595,8 @@ enum err op_requeue(struct call *c)
         call_id_parse(in->trial, 't', &trial);
     else
         e = job_of(c, in->job, &j);
+    if (trial && c->t->o.ops->trial_get(c->t->o.store, trial, 0, 0, ignore, NULL) == ERR_NOT_FOUND)
+        return why_set(&c->why, ERR_NOT_FOUND, "there is no trial %s", in->trial);
     if (!e)
         e = c->t->o.ops->requeue(c->t->o.store, j ? j->id : 0, trial, take_back, &a);
     c->result.requeue.requeued = a.n;

@@ -437,9 +437,11 @@ static void a_drained_agent_gets_nothing_until_it_is_undrained(void **state)
 static void a_reserved_agent_serves_its_user_alone(void **state)
 {
     struct rig *r = *state;
-    cJSON *lease;
+    cJSON *lease,
+        *result = rig_must(r, "agent_mode", "{'agent':'a','mode':'reserve','user':'ann'}"); /* before it is there */
 
-    rig_do(r, "agent_mode", "{'agent':'a','mode':'reserve','user':'ann'}"); /* before it is there */
+    assert_true(cJSON_IsTrue(cJSON_GetObjectItem(result, "absent")));
+    cJSON_Delete(result);
     rig_agent(r, "a", "n");
     rig_do(r, "job_submit", "{'body':'b','key':'cpu','lease':true,'user':'bob'}");
     rig_add(r, 1, 0, 2, 0);

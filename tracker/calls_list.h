@@ -119,7 +119,7 @@ STRUCT(released, I64(released, MAY))
 /* ---- calls ---- */
 
 CALL(HELLO, hello, hello_args, hello_result, READS, NEVER)
-STRUCT(hello_args, TEXT(role, EMPTY) TEXT(name, EMPTY) TEXT(nonce, MUST, FORM(NONCE)) LIST(versions, MUST))
+STRUCT(hello_args, TEXT(role, EMPTY) TEXT(name, EMPTY) TEXT(identity, EMPTY) TEXT(nonce, MUST, FORM(NONCE)) LIST(versions, MUST))
 STRUCT(hello_result,
     TEXT(session, MUST, UP_TO(REQUEST_ID_HEX)) I64(version, MAY) TEXT(boot, MUST, UP_TO(REQUEST_ID_HEX))
     TEXT(nonce, MUST, UP_TO(REQUEST_ID_HEX)) TEXT(server, MAY))

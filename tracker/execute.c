@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tracker/execute.h"
 
+#include "tracker/access.h"
+
 #include "core/buf.h"
 #include "core/err.h"
 #include "core/json.h"
@@ -48,7 +50,7 @@ static bool writes(const struct request *r)
 static void encode_reply(struct tracker *t, struct call *c, const struct request *r, enum err e, struct buf *reply)
 {
     cJSON *json = reply_json(c, r->id, e);
-    const struct key *key = r->nonce[0] ? t->o.key : NULL;
+    const struct key *key = r->nonce[0] && t->o.key ? &r->key : NULL;
 
     assert(!reply->len);
     if (json && message_encode(json, e ? NULL : &c->out, key, r->nonce, reply) == ERR_LIMIT) {
@@ -74,7 +76,7 @@ static void encode_again(struct tracker *t, const struct answered *a, const stru
 
     if (json_parse(a->reply, a->n_reply, &json, NULL) != ERR_OK)
         return;
-    message_encode(json, NULL, r->nonce[0] ? t->o.key : NULL, r->nonce, reply);
+    message_encode(json, NULL, r->nonce[0] && t->o.key ? &r->key : NULL, r->nonce, reply);
     cJSON_Delete(json);
 }
 
@@ -94,6 +96,7 @@ static void call_init(struct call *c, struct tracker *t, const struct request *r
     c->id = r->id;
     c->name = r->name;
     c->message = &r->message;
+    c->identity = r->key.identity;
 }
 
 void call_end(struct call *c)
@@ -185,6 +188,8 @@ static enum err start(struct tracker *t, struct call *c, struct request *r)
         wait_ms = MAX_WAIT_MS;
     r->deadline_ns = tracker_now_ns(t) + wait_ms * 1000000;
     c->last = wait_ms == 0;
+    if (!e)
+        e = access_check(c);
     return e ? e : run(c);
 }
 
@@ -207,6 +212,8 @@ static enum outcome_of_request finish(struct tracker *t, struct call *c, struct 
         request_fini(r);
         return REQUEST_STORE_FAILED;
     }
+    if (e == ERR_AUTH || (e == ERR_STALE && r->name == CALL_TRIAL_RESULT))
+        access_audit(t, r->name < N_CALLS ? call_table[r->name].name : "a message", c->identity, c->why.text);
     encode_reply(t, c, r, e, reply);
     call_end(c);
     request_fini(r);
@@ -244,22 +251,29 @@ enum err call_here(struct tracker *t, enum call_name name, const union call_args
 enum outcome_of_request request_start(struct tracker *t, const void *bytes, size_t n, struct request *r,
                                       struct buf *reply)
 {
+    const struct tracker_session *proved = NULL;
     const struct answered *before;
     struct why why = {""};
+    bool hello = false;
     struct call c;
     enum err e;
 
     *r = (struct request){.bytes = bytes, .n_bytes = n, .message = r->message, .name = N_CALLS, .id = ""};
     t->stats.requests++;
-    e = r->message.json ? ERR_OK : message_decode(bytes, n, &r->message, &why);
+    e = !r->message.json && n > MAX_READ_AHEAD && t->o.key ? session_ahead(t, bytes, n, &proved, &hello, &why) : ERR_OK;
+    if (!e && !r->message.json)
+        e = message_decode(bytes, n, &r->message, &why);
     if (!e)
         e = read_request(r, &why);
     call_init(&c, t, r);
     c.why = why;
+    c.proved = proved;
+    c.hello = hello;
     if (!e) {
         e = session_check(&c, bytes, n);
         if (c.nonce)
             strcpy(r->nonce, c.nonce);
+        r->key = c.key; /* c.identity is its */
     }
     if (e) {
         r->name = N_CALLS;

@@ -21,6 +21,7 @@ struct request {
     enum call_name name;                /* N_CALLS = none that can be executed */
     const char *id;                     /* lent from the message; "" when it has none */
     char nonce[2 * REQUEST_ID_HEX + 1]; /* of the reply's MAC; "" = unsigned */
+    struct key key;                     /* likewise; of whom the request is */
     int64_t deadline_ns;                /* of a long poll */
     struct waiters *waits_with;         /* of one that is parked */
 };

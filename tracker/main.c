@@ -100,6 +100,8 @@ static enum err load_key(const struct cli *c, struct key *key, struct tracker_op
     if (!file)
         return ERR_OK;
     e = key_load(file, key, why);
+    if (!e && key->identity[0])
+        e = why_set(why, ERR_AUTH, "%s is %s's key: a tracker wants the farm's own", file, key->identity);
     if (!e)
         o->key = key;
     return e;
@@ -132,6 +134,12 @@ static enum err start(const struct cli *c, struct tracker_options *o, struct ser
     return ERR_OK;
 }
 
+static void tell_refused(const char *line, void *arg)
+{
+    (void)arg;
+    fprintf(stderr, "tune-tracker: %s\n", line);
+}
+
 static int run(const struct cli *c, const sigset_t *signals)
 {
     struct tracker_options o = {.where = NULL};
@@ -146,6 +154,7 @@ static int run(const struct cli *c, const sigset_t *signals)
     o.retention_days = cli_int(c, "retention");
     o.max_user_jobs = cli_int(c, "user-jobs");
     o.allow_backup = cli_flag(c, "allow-backup");
+    o.audit = tell_refused;
     if (store_parse(cli_text(c, "store"), &o.ops, &o.where, &why) != ERR_OK || load_key(c, &key, &o, &why) != ERR_OK ||
         start(c, &o, &s, &w, &why) != ERR_OK)
         return complain(&why, 1);

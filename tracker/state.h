@@ -178,6 +178,8 @@ struct agent {
 
 struct tracker_session {
     char id[REQUEST_ID_HEX + 1], nonce[2 * REQUEST_ID_HEX + 1];
+    char hello[REQUEST_ID_HEX + 1]; /* its client's nonce */
+    struct key key;                 /* of whom it belongs to */
     int64_t ctr;
     uint64_t window;                     /* bit i: ctr - i was seen */
     struct tracker_session *prev, *next; /* by last use */
@@ -192,6 +194,11 @@ struct answered {
     struct answered *next;
 };
 
+/* Lines to the log about refused calls, this second. */
+struct audit {
+    int64_t since_ns, n;
+};
+
 struct tracker_options {
     const struct store_ops *ops;
     struct store *store;
@@ -200,6 +207,8 @@ struct tracker_options {
     int64_t lease_ms, retention_days; /* retention 0 = keep all */
     int64_t max_user_jobs;            /* open at once; 0 = any number */
     bool allow_backup;
+    void (*audit)(const char *line, void *arg); /* told of refused calls; NULL = nobody is */
+    void *audit_arg;
     const struct clock *clock;     /* NULL = the machine's */
     const struct entropy *entropy; /* of session ids and nonces; NULL = the machine's */
 };
@@ -235,6 +244,8 @@ struct tracker {
     struct waiters job_waiters, build_waiters, backup_waiters,
         *woken; /* woken: since the parked calls were tried last */
     struct stats stats;
+    struct audit audit;
+    struct table hellos;         /* sessions by their client's nonce, where there is a key */
     struct meter calls[N_CALLS]; /* from a request's arrival to its reply, of those that were not parked */
     struct meter flushes;        /* of the store */
 };
@@ -246,17 +257,20 @@ struct call {
     struct tracker *t;
     const char *id;
     enum call_name name;
-    union call_args args;          /* lends from the message */
-    const struct message *message; /* its blobs */
-    bool last;                     /* a long poll at its end: answer with what there is */
-    bool again;                    /* it was parked */
-    struct waiters *park;          /* out: nothing yet, try again when these are woken */
-    bool hello;                    /* out: the client must say hello again */
-    union call_result result;      /* out: all 0 at first; its trees are the call's, its texts live as long as it */
-    bool ok;                       /* out: false on lack of memory */
-    cJSON *kept;                   /* texts of the result, see call_keep */
-    struct blobs out;              /* attached to the reply */
-    const char *nonce;             /* out: of the MAC of the reply; NULL = unsigned */
+    const char *identity;                 /* proved by the key: "" = the farm's own, or no key is in use */
+    struct key key;                       /* out: of session_check */
+    const struct tracker_session *proved; /* whose MAC the bytes have, where that was looked at before; or NULL */
+    union call_args args;                 /* lends from the message */
+    const struct message *message;        /* its blobs */
+    bool last;                            /* a long poll at its end: answer with what there is */
+    bool again;                           /* it was parked */
+    struct waiters *park;                 /* out: nothing yet, try again when these are woken */
+    bool hello;                           /* out: the client must say hello again */
+    union call_result result; /* out: all 0 at first; its trees are the call's, its texts live as long as it */
+    bool ok;                  /* out: false on lack of memory */
+    cJSON *kept;              /* texts of the result, see call_keep */
+    struct blobs out;         /* attached to the reply */
+    const char *nonce;        /* out: of the MAC of the reply; NULL = unsigned */
     char nonce_bytes[2 * REQUEST_ID_HEX + 1];
     struct why why;
 };
@@ -322,6 +336,10 @@ enum err tracker_commit(struct tracker *t, struct why *why);
 /* Session and MAC of a request; sets the nonce of the reply. ERR_STALE with c->hello for an unknown session, ERR_AUTH.
  */
 enum err session_check(struct call *c, const void *bytes, size_t n);
+/* Of a request that is not decoded yet, where a key is in use: has it the MAC of the session that it names, *out then?
+ * Errors as above; *hello: it has to say hello. */
+enum err session_ahead(struct tracker *t, const void *bytes, size_t n, const struct tracker_session **out, bool *hello,
+                       struct why *why);
 void sessions_fini(struct tracker *t);
 /* The reply given to request `id` before, or NULL. */
 const struct answered *answered_find(const struct tracker *t, const char *id);

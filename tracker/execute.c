@@ -85,6 +85,7 @@ void call_begin(struct call *c, struct tracker *t)
     memset(c, 0, sizeof *c); /* unions whole */
     c->t = t;
     c->id = "";
+    c->identity = "";
     c->name = N_CALLS;
     c->ok = true;
     blobs_init(&c->out, MESSAGE_ATTACH_BYTES);

@@ -23,9 +23,11 @@ KERNEL WG_SIZE(WG, 1, 1) quantize_stream(QUANTIZE_PARAMS)
     const int point = zero[0];
 #if BACK
 #define MOVE(i) FVSTORE((ELEM_FLOATS(x + (i)) - FVSET((float)point)) * FVSET(by), y + (i))
-#else
+#elif DT == 2
     const float i_by = inverse(by);
 #define MOVE(i) STORE_REQUANTISED(quotients(FVLOAD(x + (i)), by, i_by), LEAST(point), point, y + (i))
+#else /* the file alone */
+#define MOVE(i) QUANTIZE1(i)
 #endif
 
     for (int j = 0; j < RUN; j++) {

@@ -151,9 +151,11 @@ for set in $sets; do
         time_set "$network" "$dtype" "${name}_$n"
     done
 done
-# A row of the page from a line of the table; write_page: the page.
+# Of a line of the table: had a side most of the CPUs that its threads want? A row of the page; write_page: the page.
 # shellcheck disable=SC2016 # awk's fields
-row='{ printf "| %s %s | %s | %s | %.2f (%.2f) | %.2f (%.2f) | **%.2f** (%.2f to %.2f) | %.2f, %.2f: %.2f | %s |\n", $1, $2, $3, $14, $4, $10, $5, $11, $6, $8, $9, $12, $13, $13 / $12, $7 }'
+undisturbed='($12 >= .75 * $3 * $4 || $13 >= .75 * $3 * $5)'
+# shellcheck disable=SC2016
+row='{ printf "| %s %s | %s%s | %s | %.2f (%.2f) | %.2f (%.2f) | **%.2f** (%.2f to %.2f) | %.2f, %.2f: %.2f | %s |\n", $1, $2, $3, '"$undisturbed"' ? "" : " (disturbed)", $14, $4, $10, $5, $11, $6, $8, $9, $12, $13, $13 / $12, $7 }'
 write_page() {
     echo "# $(date +%Y-%m-%d): whole networks, one call beside onnxruntime"
     echo
@@ -162,14 +164,15 @@ write_page() {
     if [ "$trials" -eq 0 ]; then echo "Configs: the logs that were there, else the templates' defaults, never measured."; else echo "Configs: the best of $trials trials of each workload."; fi
     echo
     echo "Milliseconds of one call, batch 1: medians of $rounds rounds of five calls of each side, in turns in one process (in parentheses the least); the ratio is the median of the rounds' (half of them"
-    echo "between the two in parentheses); CPU time is the process's, of both sides and their ratio: with one thread it leaves out what else the machine does."
+    echo "between the two in parentheses); CPU time is the process's, of both sides and their ratio: with one thread it leaves out what else the machine does. Disturbed: neither side had three quarters of the CPUs"
+    echo "that its threads want; those rows are in no mean."
     echo
     echo "| network | threads | steps | ours | onnxruntime | ratio | CPU time | convolutions |"
     echo "|---|---|---|---|---|---|---|---|"
     awk "$row" "$table"
     echo
     for n in $(echo "$threads" | tr , ' '); do
-        means "Geometric mean, $n thread$([ "$n" = 1 ] || echo s):" "\$3 == $n"
+        means "Geometric mean, $n thread$([ "$n" = 1 ] || echo s):" "\$3 == $n && $undisturbed"
     done
 }
 

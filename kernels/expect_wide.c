@@ -241,7 +241,7 @@ static void widen_requantised(const struct workload *w, struct tensor *t)
     const bool has_bias = epilogue_bits_of(w) & EPILOGUE_BIAS;
 
     if (is(t, "scale") && has_bias)
-        t->random = (struct program_fill){.kind = FILL_TURNS, .lo = 7 * step, .hi = NEAR_SCALE};
+        t->random = (struct program_fill){.kind = FILL_TURNS, .lo = 21 * step, .hi = NEAR_SCALE};
     else if (is(t, "bias"))
         t->random = (struct program_fill){.kind = FILL_TURNS, .lo = 1, .hi = NEAR_ADDEND};
     else if (is(t, "zero"))

@@ -484,8 +484,7 @@ static void a_time_that_cannot_be_true_is_wrong(void **state)
 /* Programs, anchor, canary, the candidate's first runs, then slot by slot: the parent's clock starts anew with each. */
 static void a_child_tells_where_it_is(void **state)
 {
-    static const char begin[] =
-        "load 0, load -1, load -2, time -2, time -1, time 0, time 0, time -2, time -1, time 0, ";
+    static const char begin[] = "load 0, load -1, load -2, time -2, time -1, time 0, time 0, time -2, time -1, ";
     struct sha256 good = store(sample_good, 64), slower = store(sample_slower, 64);
 
     (void)state;

@@ -505,7 +505,7 @@ static bool beat_step(void *workshop, int i)
 
     (void)i;
     builder_counts(w, &done, &failed);
-    enlist_beat(&w->enlist, n_held, done, failed);
+    enlist_beat(&w->enlist, n_held, done, failed, 0);
     enlist_nap(&w->enlist, atomic_load(&w->enlist.renew_ms));
     return true;
 }
@@ -550,6 +550,7 @@ static void init_forges(struct workshop *w)
         forge_init(&w->forges[i], &(struct forge_options){.dir = w->dir.temp.path,
                                                           .i = i,
                                                           .wrapper = o->child_wrapper,
+                                                          .cage = o->cage,
                                                           .stop = o->stop,
                                                           .sandbox = o->sandbox,
                                                           .sandbox_arg = o->sandbox_arg});

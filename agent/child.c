@@ -2,6 +2,7 @@
 #include "agent/child.h"
 
 #include "agent/built.h"
+#include "agent/cage.h"
 #include "agent/child_ops.h"
 #include "agent/frame.h"
 #include "agent/lock.h"
@@ -176,8 +177,10 @@ static void describe_canary(struct child *c, struct describe_reply *out, struct 
 
 cJSON *child_describe(struct child *c, const cJSON *request)
 {
-    struct describe_reply out = {
-        .device = device_desc_to_json(c->ops->describe(c->device)), .simulated = c->ops->simulated, .builds = true};
+    struct describe_reply out = {.device = device_desc_to_json(c->ops->describe(c->device)),
+                                 .simulated = c->ops->simulated,
+                                 .builds = true,
+                                 .cage = c->cage.lacks};
     struct child_compiler compiler = {.words = ""};
     struct describe_args in;
     struct why why = {""};
@@ -373,6 +376,7 @@ static int serve(struct child *c, const struct why *refused)
     frame_reader_init(&reader, c->fd);
     while (!e && frame_read(&reader, -1, &request, NULL) == ERR_OK) {
         e = frame_send(c->fd, refused ? child_refuse(refused) : answer(c, request));
+        cage_sweep();
         cJSON_Delete(request);
         request = NULL;
     }
@@ -420,13 +424,15 @@ int child_main(int argc, char **argv)
     enum err e;
     int code;
 
-    if (argc != 6)
+    if (argc != 6 && argc != 7)
         return 1;
     c.dir = argv[4];
     c.cache_dir = *argv[5] ? argv[5] : NULL;
     setrlimit(RLIMIT_FSIZE, &files);
+    e = cage_enter(argc == 7 ? argv[6] : "", c.dir, c.cache_dir, argv[3], &c.cage, &why);
     fill_cache_limit(CHILD_FILL_BYTES);
-    e = strcmp(argv[2], "compile") != 0 ? open_device(&c, argv[2], argv[3], &why) : ERR_OK;
+    if (!e && strcmp(argv[2], "compile") != 0)
+        e = open_device(&c, argv[2], argv[3], &why);
     code = serve(&c, e ? &why : NULL);
     if (e)
         return 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* child.h - what runs in a child process: one device, one request at a time over fd 3. Started by exec as
- * `tune-agent --child MODE DEVICE DIR CACHE` (with MODE "compile" no device is opened, and only
+ * `tune-agent --child MODE DEVICE DIR CACHE CAGE` (with MODE "compile" no device is opened, and only
  * the last two of the requests below are for it); it may crash or hang, and its parent sees to that.
  *
  * Requests and replies: agent/child_list.h. */

@@ -7,12 +7,13 @@ STRUCT(child_stage, TEXT(at, MUST) I64(i, MAY, .min = SANDBOX_NOWHERE, .max = 10
 STRUCT(child_refusal, TEXT(refused, MUST))
 
 /* canary: its figures are wanted; where there are none, canary_why; canary_unbuilt: only a compiler is missing. Of a
- * CUDA device builds, builds_why and compiler, too; compiles_apart: into code, so that another child can do it. */
+ * CUDA device builds, builds_why and compiler, too; compiles_apart: into code, so that another child can do it. cage:
+ * what it lacks (cage.h). */
 STRUCT(describe_args, TEXT(op, MAY) BOOL(canary, MAY))
 STRUCT(describe_reply,
     TEXT(refused, MAY) OBJECT(device, MAY) BOOL(simulated, MAY) REAL(canary_ns, MAY) REAL(gflops, MAY)
     TEXT(canary_why, EMPTY) BOOL(canary_unbuilt, MAY) BOOL(builds, MAY, OR(yes, true)) TEXT(builds_why, EMPTY)
-    BOOL(compiles_apart, MAY) TEXT(compiler, EMPTY))
+    BOOL(compiles_apart, MAY) TEXT(compiler, EMPTY) TEXT(cage, EMPTY))
 
 /* once: passes of a sheet are left for timing */
 STRUCT(verify_args, TEXT(op, MAY) TEXT(program, MUST) TEXT(sheet, EMPTY))

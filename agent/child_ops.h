@@ -3,6 +3,7 @@
 #ifndef TUNE_AGENT_CHILD_OPS_H
 #define TUNE_AGENT_CHILD_OPS_H
 
+#include "agent/cage.h"
 #include "agent/canary.h"
 #include "agent/child_calls.h"
 #include "core/buf.h"
@@ -31,6 +32,7 @@ struct child {
     int lock_fd;           /* of a device that is not to be used while others time on it; -1 = none */
     struct canary *canary; /* NULL: none for this device, or not asked for yet */
     bool canary_tried;
+    struct cage_report cage;
     double peak_gflops;           /* of the canary at its fastest; 0 = not seen */
     struct child_program *anchor; /* the last one timed, loaded: most batches have the same; NULL = none */
     char anchor_hex[SHA256_HEX + 1];

@@ -8,6 +8,7 @@
 #include "core/json.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -165,13 +166,14 @@ void enlist_polled(struct enlist *x, enum err e, bool drain, struct why *why)
         atomic_store(&x->drain, true);
 }
 
-void enlist_beat(struct enlist *x, int n_held, int64_t done, int64_t failed)
+void enlist_beat(struct enlist *x, int n_held, int64_t done, int64_t failed, double canary_ns)
 {
     const struct agent_beat_args args = {.agent = x->options.name,
                                          .state = n_held ? "busy" : "idle",
                                          .current = cJSON_CreateNumber(n_held),
                                          .temperature = host_temperature_c(),
                                          .load = host_load(),
+                                         .canary_ns = canary_ns > 0 ? canary_ns : NAN,
                                          .done = done,
                                          .failed = failed};
     struct agent_beat_result result;

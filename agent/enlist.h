@@ -56,8 +56,8 @@ void enlist_again(struct enlist *e);
  * and to a second process of this name. */
 void enlist_polled(struct enlist *x, enum err e, bool drain, struct why *why);
 
-/* Tells the tracker how this agent is; notes when it is asked to leave. */
-void enlist_beat(struct enlist *e, int n_held, int64_t done, int64_t failed);
+/* Tells the tracker how this agent is (canary_ns 0: not known); notes when it is asked to leave. */
+void enlist_beat(struct enlist *e, int n_held, int64_t done, int64_t failed, double canary_ns);
 
 /* Gives the leases back; nothing to do where it never registered. From any thread. */
 void enlist_bye(struct enlist *e);

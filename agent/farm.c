@@ -71,6 +71,8 @@ static void count(struct farm *f, const struct record *r)
     pthread_mutex_lock(&f->hands.lock);
     f->done++;
     f->failed += r->status != STATUS_OK;
+    if (r->canary_after > 0)
+        f->canary_ns = r->canary_after;
     assert(f->failed <= f->done);
     pthread_mutex_unlock(&f->hands.lock);
 }
@@ -231,6 +233,7 @@ bool farm_beat_step(void *farm, int i)
 {
     struct farm *f = farm;
     int64_t done, failed;
+    double canary_ns;
     int n_held;
 
     (void)i;
@@ -238,8 +241,9 @@ bool farm_beat_step(void *farm, int i)
     farm_counts(f, &done, &failed);
     pthread_mutex_lock(&f->hands.lock);
     n_held = f->n_held;
+    canary_ns = f->canary_ns;
     pthread_mutex_unlock(&f->hands.lock);
-    enlist_beat(&f->enlist, n_held, done, failed);
+    enlist_beat(&f->enlist, n_held, done, failed, canary_ns);
     enlist_nap(&f->enlist, atomic_load(&f->enlist.renew_ms));
     return true;
 }
@@ -263,8 +267,12 @@ static enum err enroll(struct enlist *x, int64_t *lease_ms, void *arg, struct wh
                                              .capacity =
                                                  f->rig->n_forges ? f->rig->n_forges + 2 * f->options.batch : 0};
     struct agent_register_result result;
+    char words[CAGE_WORDS_BYTES + 16];
+    const char *cage = rig_cage_words(f->rig, words, sizeof words);
     enum err e;
 
+    if (args.device && cage)
+        cJSON_AddStringToObject(args.device, "cage", cage);
     snprintf(arch, sizeof arch, "sm_%lld", (long long)d->sm);
     e = client_agent_register(x->client, &args, &result, NULL, why);
     if (e)

@@ -36,6 +36,7 @@ struct farm {
     char warm[SHA256_HEX + 1]; /* the anchor last made ready, in this compiler cache */
     int64_t warm_generation;
     int64_t done, failed;
+    double canary_ns; /* of the last batch; 0 = none yet */
 };
 
 /* Among the held trials from now on. False when there are too many, or when it is one of them already (its lease ran

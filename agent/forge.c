@@ -5,10 +5,12 @@
 #include "core/file.h"
 #include "core/json.h"
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define START_S 120.0
@@ -47,6 +49,7 @@ static enum err start_child(struct forge *f, struct why *why)
                                       .dir = f->options.dir,
                                       .cache_dir = f->cache,
                                       .wrapper = f->options.wrapper,
+                                      .cage = f->options.cage,
                                       .cpus = f->options.cpus,
                                       .n_cpus = f->options.n_cpus,
                                       .data_bytes = host_total_bytes(),
@@ -99,11 +102,20 @@ static void fail(struct built *b, enum record_status status, const char *stage, 
 /* Off the disk with it: a forge's folder holds what is being made, no more. */
 static enum err take_file(const struct forge *f, const char *name, struct buf *out, struct why *why)
 {
-    char path[sizeof f->cache + BUILT_NAME_BYTES + 1];
+    char path[sizeof f->cache + BUILT_NAME_BYTES + 1], opened[32];
+    struct stat st;
     enum err e;
+    int fd;
 
     snprintf(path, sizeof path, "%s/%s", f->cache, name);
-    e = file_read(path, out, why);
+    fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC); /* a child may have put a link in its place */
+    snprintf(opened, sizeof opened, "/proc/self/fd/%d", fd);
+    if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+        e = why_set(why, ERR_IO, "%s is no file that a compiler made", path);
+    else
+        e = file_read(opened, out, why);
+    if (fd >= 0)
+        close(fd);
     unlink(path);
     return e;
 }

@@ -18,10 +18,11 @@
 #define FORGE_CHILD_BUILDS 64 /* after which a child is replaced */
 
 struct forge_options {
-    const char *dir;     /* the agent's work directory, in which each forge has a folder of its own */
-    int i;               /* its number among the agent's */
-    const char *wrapper; /* as struct rig_options */
-    const int *cpus;     /* where it may run; NULL = as the agent */
+    const char *dir;         /* the agent's work directory, in which each forge has a folder of its own */
+    int i;                   /* its number among the agent's */
+    const char *wrapper;     /* as struct rig_options */
+    const struct cage *cage; /* what its child is shut into; NULL = nothing */
+    const int *cpus;         /* where it may run; NULL = as the agent */
     int n_cpus;
     const atomic_bool *stop;
     const struct sandbox_ops *sandbox; /* what children are; NULL = processes */

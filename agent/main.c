@@ -31,6 +31,13 @@ static const char *device_name_at(size_t i)
     return device_table[i] ? device_table[i]->name : NULL;
 }
 
+static const char *cage_mode_at(size_t i)
+{
+    static const char *const modes[] = {"try", "must", "off", NULL};
+
+    return modes[i];
+}
+
 static const struct cli_option options[] = {
     CLI_OPTION("tracker", CLI_TEXT, .argument = "URL", .otherwise = "tcp://127.0.0.1:9477",
                .environment = "TUNE_TRACKER", .help = "the tracker to work for"),
@@ -66,6 +73,11 @@ static const struct cli_option options[] = {
                .help = "seconds to pause before each batch is timed; auto = while the device throttles, at most 5 min"),
     CLI_OPTION("child-wrapper", CLI_TEXT, .argument = "CMD",
                .help = "start children through this command, words cut at spaces: an emulator, nice, taskset"),
+    CLI_OPTION("cage", CLI_TEXT, .argument = "MODE", .otherwise = "try", .environment = "TUNE_CAGE",
+               .word = cage_mode_at,
+               .help = "shut children in as far as the system can, leave when it cannot, or not at all"),
+    CLI_OPTION("cage-sees", CLI_TEXT, .argument = "PATHS", .environment = "TUNE_CAGE_SEES",
+               .help = "what children may read beside the usual, between colons: a driver in a folder of its own"),
     CLI_OPTION("self-test", CLI_FLAG,
                .help = "describe the device, run its canary, print one line and leave: 0 when it works"),
     CLI_OPTION("look", CLI_FLAG, .help = "say what this machine has for such a device and leave (tune doctor)"),
@@ -298,6 +310,17 @@ static int exit_code_of(enum err e)
     return e == ERR_UNREACHABLE ? EXIT_UNREACHABLE : EXIT_USAGE;
 }
 
+static void tell_cage(const struct rig *rig, int *verbosity)
+{
+    char words[CAGE_WORDS_BYTES + 16], line[CAGE_WORDS_BYTES + 64];
+    const char *cage = rig_cage_words(rig, words, sizeof words);
+
+    if (!cage)
+        return;
+    snprintf(line, sizeof line, "cage of the children: %s", cage);
+    log_line(strcmp(cage, "whole") == 0 ? 1 : 0, line, verbosity);
+}
+
 static void greet(const struct rig *rig, const struct farm_options *o, int *verbosity)
 {
     char line[512];
@@ -307,6 +330,7 @@ static void greet(const struct rig *rig, const struct farm_options *o, int *verb
     log_line(0, line, verbosity);
     snprintf(line, sizeof line, "%d compile, %d build and verify at the same time", rig->n_forges, rig->n_builders);
     log_line(1, line, verbosity);
+    tell_cage(rig, verbosity);
 }
 
 static int serve(const struct cli *c, struct rig *rig, struct ender *ender, int *verbosity)
@@ -352,6 +376,17 @@ static int serve(const struct cli *c, struct rig *rig, struct ender *ender, int 
         pause(); /* the children of this thread's making die with it; `ender` ends the process */
 }
 
+static const struct cage *plan_cage(const struct cli *c)
+{
+    static struct cage cage;
+
+    if (strcmp(cli_text(c, "cage"), "off") == 0)
+        return NULL;
+    cage_plan(&cage, cli_text(c, "cage-sees"));
+    cage.must = strcmp(cli_text(c, "cage"), "must") == 0;
+    return &cage;
+}
+
 static int build(const struct cli *c, struct ender *ender, int *verbosity)
 {
     char name[96], line[700];
@@ -359,6 +394,7 @@ static int build(const struct cli *c, struct ender *ender, int *verbosity)
                                 .key_file = cli_text(c, "key-file"),
                                 .name = cli_text(c, "name"),
                                 .child_wrapper = cli_text(c, "child-wrapper"),
+                                .cage = plan_cage(c),
                                 .n_children = (int)cli_int(c, "builders"),
                                 .stop = &stop,
                                 .log = log_line,
@@ -454,6 +490,8 @@ static void describe(const struct rig *rig, struct buf *out)
 static int self_test(struct rig *rig)
 {
     const int code = works(rig) ? 0 : EXIT_USAGE;
+    char words[CAGE_WORDS_BYTES + 16];
+    const char *cage = rig_cage_words(rig, words, sizeof words);
     struct buf line;
     struct why why;
 
@@ -467,6 +505,8 @@ static int self_test(struct rig *rig)
     }
     buf_init(&line, 4096);
     describe(rig, &line);
+    if (looked_at && cage)
+        look_tell(strcmp(cage, "whole") == 0 ? FINDING_OK : FINDING_NOTE, "cage of children", cage, NULL);
     if (looked_at)
         look_tell(code ? FINDING_FAILED : FINDING_OK, looked_at, buf_text(&line), rig->fingerprint.hex);
     else
@@ -500,6 +540,7 @@ static int run(const struct cli *c)
                             .threads = (int)cli_int(c, "threads"),
                             .builders = (int)cli_int(c, "builders"),
                             .child_wrapper = cli_text(c, "child-wrapper"),
+                            .cage = cli_flag(c, "no-device") ? NULL : plan_cage(c),
                             .no_build = cli_flag(c, "no-build"),
                             .stop = &stop,
                             .log = log_line,

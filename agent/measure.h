@@ -29,9 +29,10 @@ struct measure_item {
     double check_ns;      /* wall time of poisoning and comparing outputs, with the run that is made for it */
     struct sha256 output; /* of the first run */
     bool censored;
-    int watched;   /* calls behind the first one that were not timed, but compared */
-    bool poisoned; /* the outputs were overwritten before the last slot */
-    int poison_at; /* and before this one, whatever it lasts */
+    int watched;        /* calls behind the first one that were not timed, but compared */
+    bool first_is_slot; /* the first run, before all rounds, is what the first round has of it */
+    bool poisoned;      /* the outputs were overwritten before the last slot */
+    int poison_at;      /* and before this one, whatever it lasts */
 };
 
 struct measure_batch {

@@ -46,6 +46,21 @@ bool rig_stopping(const struct rig *r)
 
 /* ---- children ---- */
 
+const struct cage *rig_cage(const struct rig *r)
+{
+    return r->cage.on ? &r->cage : NULL;
+}
+
+const char *rig_cage_words(const struct rig *r, char *words, size_t n_words)
+{
+    if (r->simulated)
+        return NULL;
+    if (!r->cage.on)
+        return "off";
+    snprintf(words, n_words, "%s%s", r->caged.lacks[0] ? "without " : "whole", r->caged.lacks);
+    return words;
+}
+
 static enum err start_child(struct rig *r, struct sandbox *s, const char *mode, int64_t generation, struct why *why)
 {
     const bool timing = strcmp(mode, "time") == 0;
@@ -56,6 +71,7 @@ static enum err start_child(struct rig *r, struct sandbox *s, const char *mode, 
         .dir = r->dir.temp.path,
         .cache_dir = cache,
         .wrapper = r->options.child_wrapper,
+        .cage = rig_cage(r),
         .threads = r->threads,
         .cpus = r->cpus.n_timing ? (timing ? r->cpus.timing : r->cpus.other) : NULL,
         .n_cpus = timing ? r->cpus.n_timing : r->cpus.n_other,
@@ -132,6 +148,8 @@ static enum err take_description(struct rig *r, const cJSON *reply, struct why *
     r->canary_gflops = d.gflops;
     r->canary_unbuilt = d.canary_unbuilt;
     why_set(&r->canary_why, ERR_OK, "%s", d.canary_why);
+    snprintf(r->caged.lacks, sizeof r->caged.lacks, "%s", d.cage);
+    r->cage.must |= r->cage.on && !d.cage[0]; /* what could be done once is done for all */
     take_compiler(r, &d);
     return e;
 }
@@ -224,6 +242,8 @@ enum err rig_open(struct rig *r, const struct rig_options *options, bool canary,
         sandbox_init(&r->builders[i].child, options->sandbox, options->sandbox_arg);
     sandbox_init(&r->time, options->sandbox, options->sandbox_arg);
     e = device_parse(options->device, &r->ops, &selector, why);
+    if (!e && options->cage && !r->ops->simulated)
+        r->cage = *options->cage;
     if (!e)
         e = workdir_open(&r->dir, why);
     if (!e)
@@ -495,6 +515,18 @@ static void tell_heat(const struct rig *r, const cJSON *sense)
         tell(r, 1, "waited %.1f s before timing", waited_s);
 }
 
+/* `item` is its part of the reply; NULL = it has none. */
+static void take_trial(struct rig *r, struct trial *t, const cJSON *item, const cJSON *reply, const char *refused)
+{
+    if (item)
+        trial_take_time(t, item, reply);
+    else
+        trial_fail(t, STATUS_RUNTIME, "time", refused ? refused : "the child gave no answer for this trial");
+    assert(t->finished);
+    if (!keeps_child(t->record.status))
+        r->n_timed = RIG_CHILD_TRIALS;
+}
+
 static void take_batch(struct rig *r, struct trial *const *trials, int n, const cJSON *reply)
 {
     struct time_reply batch;
@@ -505,18 +537,28 @@ static void take_batch(struct rig *r, struct trial *const *trials, int n, const 
     tell_heat(r, batch.sense);
     if (*batch.anchor_why)
         tell(r, 0, "timed without the anchor %.12s: %s", trials[0]->anchor_name.hex, batch.anchor_why);
+    for (int i = 0; i < n; i++)
+        take_trial(r, trials[i], cJSON_GetArrayItem(batch.trials, i), reply, batch.refused);
+}
+
+/* Who was wrong stays wrong: another try, in the same process, might not show it. Gives how many are left. */
+static int take_wrong(struct rig *r, struct trial *const *trials, int n, const cJSON *reply, struct trial **left)
+{
+    struct time_reply batch;
+    struct timed_trial m;
+    int n_left = 0;
+
+    (void)time_reply_read(reply, &batch, NULL);
     for (int i = 0; i < n; i++) {
         const cJSON *item = cJSON_GetArrayItem(batch.trials, i);
 
-        if (item)
-            trial_take_time(trials[i], item, reply);
+        (void)timed_trial_read(item, &m, NULL);
+        if (item && strcmp(m.status, status_name(STATUS_WRONG)) == 0)
+            take_trial(r, trials[i], item, reply, NULL);
         else
-            trial_fail(trials[i], STATUS_RUNTIME, "time",
-                       batch.refused ? batch.refused : "the child gave no answer for this trial");
-        assert(trials[i]->finished);
-        if (!keeps_child(trials[i]->record.status))
-            r->n_timed = RIG_CHILD_TRIALS;
+            left[n_left++] = trials[i];
     }
+    return n_left;
 }
 
 /* One candidate in a fresh child; without its anchor when that was what the child died of. */
@@ -547,21 +589,34 @@ static bool is_disturbed(struct trial *const *trials, const cJSON *reply)
            batch.canary_after > 0 && fabs(log(batch.canary_after / batch.canary_before)) > CANARY_APART;
 }
 
-static void time_together(struct rig *r, struct trial *const *trials, int n)
+/* Times those that are not wrong once more, and takes their place in `trials`; gives how many. */
+static int time_again(struct rig *r, struct trial **trials, int n, cJSON **reply, struct sandbox_end *end)
+{
+    cJSON *first = *reply;
+
+    n = take_wrong(r, trials, n, first, trials);
+    *reply = NULL;
+    if (n) {
+        tell(r, 1, "the canary changed while %d trials were timed: once more", n);
+        ask_time(r, trials, n, true, reply, end);
+    }
+    cJSON_Delete(first);
+    return n;
+}
+
+static void time_together(struct rig *r, struct trial *const *all, int n)
 {
     struct sandbox_end end = {.fate = SANDBOX_DIED, .i_item = SANDBOX_NOWHERE};
+    struct trial *trials[TIMING_MAX_BATCH];
     cJSON *reply = NULL;
 
+    memcpy(trials, all, (size_t)n * sizeof *trials);
     ask_time(r, trials, n, true, &reply, &end);
-    if (end.fate == SANDBOX_REPLIED && is_disturbed(trials, reply)) {
-        tell(r, 1, "the canary changed while %d trials were timed: once more", n);
-        cJSON_Delete(reply);
-        reply = NULL;
-        ask_time(r, trials, n, true, &reply, &end);
-    }
-    if (end.fate == SANDBOX_REPLIED) {
+    if (end.fate == SANDBOX_REPLIED && is_disturbed(trials, reply))
+        n = time_again(r, trials, n, &reply, &end);
+    if (n && end.fate == SANDBOX_REPLIED) {
         take_batch(r, trials, n, reply);
-    } else if (end.fate != SANDBOX_CANCELLED) {
+    } else if (n && end.fate != SANDBOX_CANCELLED) {
         warn_first_death(r, trials[0], &end);
         for (int i = 0; i < n && !rig_stopping(r); i++)
             time_alone(r, trials[i]);
@@ -593,9 +648,13 @@ void rig_time(struct rig *r, struct trial *const *trials, int n)
 void rig_complete(struct rig *r, struct trial *t)
 {
     const double peak = t->peak_gflops > 0 ? t->peak_gflops : atomic_load(&r->gflops);
+    char words[CAGE_WORDS_BYTES + 16];
+    const char *cage = rig_cage_words(r, words, sizeof words);
 
     cJSON_Delete(t->record.device);
     t->record.device = host_device_object(&r->desc, r->threads, peak, timing_cpu(r));
+    if (t->record.device && cage)
+        cJSON_AddStringToObject(t->record.device, "cage", cage);
     if (t->record.device && t->sense && cJSON_AddItemToObject(t->record.device, "sense", t->sense))
         t->sense = NULL;
 }

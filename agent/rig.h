@@ -6,6 +6,7 @@
 #define TUNE_AGENT_RIG_H
 
 #include "agent/built.h"
+#include "agent/cage.h"
 #include "agent/cool.h"
 #include "agent/forge.h"
 #include "agent/pin.h"
@@ -20,6 +21,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define RIG_CHILD_TRIALS 64 /* after which a child is replaced */
@@ -30,6 +32,7 @@ struct rig_options {
     int threads;               /* of a CPU runtime; 0 = all CPUs but one */
     int builders;              /* at work at the same time, at most RIG_MAX_BUILDERS; 0 = as the machine has CPUs */
     const char *child_wrapper; /* "CMD ARGS" that children are started through; NULL = none */
+    const struct cage *cage;   /* what children of a device that runs kernels are shut into; NULL = nothing */
     bool no_build;             /* leave building for a CUDA device to builders */
     struct cool_rules cool;    /* what is waited for before a batch is timed */
     const atomic_bool *stop;
@@ -56,7 +59,9 @@ struct rig {
     struct device_desc desc;
     struct sha256 fingerprint;
     bool simulated;
-    int threads; /* used; 0 = not a CPU runtime */
+    struct cage cage;         /* children are shut into it; off where nothing is run */
+    struct cage_report caged; /* what a child found lacking of it */
+    int threads;              /* used; 0 = not a CPU runtime */
     struct pin_plan cpus;
     double canary_ns, canary_gflops; /* at the start, when asked for; 0 = none, and canary_why says why */
     struct why canary_why;
@@ -89,6 +94,9 @@ void rig_close(struct rig *r);
 /* Ends all children now, from any thread: for an agent that stops. Call with the stop flag set, so that none is
  * started again. */
 void rig_kill(struct rig *r);
+
+/* "whole", "off", or what the cage of its children is without; NULL: no kernels run in them. */
+const char *rig_cage_words(const struct rig *r, char *words, size_t n_words);
 
 /* May verifying and timing go on at the same time without a CPU in common? */
 bool rig_overlaps(const struct rig *r);

@@ -43,6 +43,7 @@ void rig_plan_forges(struct rig *r)
         forge_init(&r->forges[i], &(struct forge_options){.dir = r->dir.temp.path,
                                                           .i = i,
                                                           .wrapper = r->options.child_wrapper,
+                                                          .cage = rig_cage(r),
                                                           .cpus = r->cpus.other,
                                                           .n_cpus = r->cpus.n_other,
                                                           .stop = r->options.stop,

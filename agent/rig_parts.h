@@ -11,6 +11,9 @@
 /* Is the stop flag set? */
 bool rig_stopping(const struct rig *r);
 
+/* Of children that run or compile kernels; NULL = none. */
+const struct cage *rig_cage(const struct rig *r);
+
 /* A job's limit, or what the machine has left where that is less. */
 int64_t rig_memory_limit(int64_t bytes);
 

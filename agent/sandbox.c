@@ -62,24 +62,25 @@ static void process_end(struct sandbox *s)
     s->fd = s->err_fd = -1;
 }
 
-#define N_CHILD_ARGS 6
+#define N_CHILD_ARGS 7
 
 /* What is executed: this program as a child, behind the wrapper's words. */
 struct command {
     struct wrapper wrapper;
-    char exe[PATH_MAX];
+    char exe[PATH_MAX], cage[CAGE_TEXT_BYTES];
     const char *argv[WRAPPER_MAX_WORDS + N_CHILD_ARGS + 1];
 };
 
 static enum err make_command(struct command *c, const struct sandbox_options *o, struct why *why)
 {
-    const char *own[N_CHILD_ARGS] = {c->exe, "--child", o->mode, o->device, o->dir, o->cache_dir};
+    const char *own[N_CHILD_ARGS] = {c->exe, "--child", o->mode, o->device, o->dir, o->cache_dir, c->cage};
     const ssize_t n_exe = readlink("/proc/self/exe", c->exe, sizeof c->exe - 1);
     enum err e;
 
     if (n_exe <= 0)
         return why_set(why, ERR_IO, "cannot find the agent's own program: %s", strerror(errno));
     c->exe[n_exe] = '\0';
+    cage_to_text(o->cage, c->cage);
     e = wrapper_init(&c->wrapper, o->wrapper, why);
     if (e)
         return e;
@@ -118,6 +119,7 @@ static enum err exec_child(struct sandbox *s, const struct sandbox_options *o, i
     p.cpus = o->cpus;
     p.n_cpus = o->n_cpus;
     p.own_group = true;
+    p.spaces = o->cage ? o->cage->spaces : 0;
     e = proc_start(&p, &pid, why);
     if (!e)
         s->pid = pid;
@@ -184,6 +186,8 @@ static void describe_death(struct sandbox *s, struct sandbox_end *end)
         frame_reader_fini(&s->reader);
         if (WIFSIGNALED(status))
             snprintf(how, sizeof how, "died of signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+        else if (WEXITSTATUS(status) == 128 + SIGABRT) /* cage.c */
+            snprintf(how, sizeof how, "died of signal %d (%s)", SIGABRT, strsignal(SIGABRT));
         else
             snprintf(how, sizeof how, "ended with code %d", WEXITSTATUS(status));
     }

@@ -4,6 +4,7 @@
 #ifndef TUNE_AGENT_SANDBOX_H
 #define TUNE_AGENT_SANDBOX_H
 
+#include "agent/cage.h"
 #include "agent/child_calls.h"
 #include "agent/frame.h"
 #include "core/err.h"
@@ -17,14 +18,15 @@
 #define SANDBOX_DEVICE_FD 3 /* the child's end of the stream */
 
 struct sandbox_options {
-    const char *mode;      /* "build" "time" "describe": of --child */
-    const char *device;    /* "opencl:0.0" */
-    const char *dir;       /* the agent's work directory */
-    const char *cache_dir; /* compiler caches; "" = none */
-    const char *wrapper;   /* "CMD ARGS" that the child is started through, which becomes it by exec or runs it within
-                            * itself (an emulator): what counts is the process started; NULL or "" = none */
-    int threads;           /* worker threads of a CPU runtime; 0 = leave it alone */
-    const int *cpus;       /* where it may run; NULL = as the parent. Copied by exec. */
+    const char *mode;        /* "build" "time" "describe": of --child */
+    const char *device;      /* "opencl:0.0" */
+    const char *dir;         /* the agent's work directory */
+    const char *cache_dir;   /* compiler caches; "" = none */
+    const char *wrapper;     /* "CMD ARGS" that the child is started through, which becomes it by exec or runs it within
+                              * itself (an emulator): what counts is the process started; NULL or "" = none */
+    const struct cage *cage; /* what it is shut into; NULL = nothing */
+    int threads;             /* worker threads of a CPU runtime; 0 = leave it alone */
+    const int *cpus;         /* where it may run; NULL = as the parent. Copied by exec. */
     int n_cpus;
     int64_t data_bytes;      /* RLIMIT_DATA; 0 = none */
     const atomic_bool *stop; /* true: give up at once; may be NULL */

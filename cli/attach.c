@@ -4,6 +4,8 @@
 
 #include "core/err.h"
 #include "core/vec.h"
+#include "logs/log.h"
+#include "tuner/failures.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -34,6 +36,9 @@ struct following {
     int64_t after, n_records, n_failed;
     struct rate *rates;
     size_t n_rates, cap_rates;
+    struct best_set *best;
+    struct failures failures;
+    char *told; /* the job as it was told last, JSON; NULL = not yet */
 };
 
 /* Lends; NULL without memory. */
@@ -74,11 +79,34 @@ static enum err take(const struct record_entry *entry, void *following, struct w
         e = joblog_line(f->log, &r, line, strlen(line), why);
     if (!e && r.status != STATUS_OK)
         f->n_failed++;
+    if (!e)
+        failures_add(&f->failures, &r);
+    if (!e)
+        e = best_add(f->best, &r);
     f->n_records++;
     if (!e)
         tell(f, &r);
     record_fini(&r);
     return e == ERR_INPUT ? ERR_OK : e;
+}
+
+/* The event `job` of the tracker's page, where it differs from the last one. */
+static void tell_job(struct following *f, cJSON *takes_entry)
+{
+    static const char *const others[] = {"position", "waits", "body", "summary"};
+    char *text;
+
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        cJSON_DeleteItemFromObjectCaseSensitive(takes_entry, others[i]);
+    text = cJSON_PrintUnformatted(takes_entry);
+    if (text && f->told && strcmp(text, f->told) == 0) {
+        cJSON_free(text);
+        cJSON_Delete(takes_entry);
+        return;
+    }
+    cJSON_free(f->told);
+    f->told = text;
+    progress_event(&f->progress, "job", takes_entry);
 }
 
 static enum err state_of(struct following *f, char *state, size_t n_state, struct why *why)
@@ -90,7 +118,10 @@ static enum err state_of(struct following *f, char *state, size_t n_state, struc
 
     if (!e)
         snprintf(state, n_state, "%s", entry.state);
-    cJSON_Delete(tree);
+    if (e)
+        cJSON_Delete(tree);
+    else
+        tell_job(f, tree);
     return e;
 }
 
@@ -126,6 +157,20 @@ static void event_done(struct following *f, const char *state)
     progress_event(&f->progress, "done", o);
 }
 
+/* What came of it: why trials failed, and the best of each workload. */
+static void print_results(const struct following *f)
+{
+    struct buf words;
+
+    buf_init(&words, 65536);
+    if (f->n_failed)
+        failures_explain(&f->failures, &words);
+    fputs(buf_text(&words), stdout);
+    for (size_t i = 0; i < best_n(f->best); i++)
+        cmd_print_workload(best_at(f->best, i)->workload, best_at(f->best, i));
+    buf_fini(&words);
+}
+
 static int finish(struct following *f, const char *state)
 {
     struct why why = {""};
@@ -136,6 +181,8 @@ static int finish(struct following *f, const char *state)
         return cmd_fail(e, &why);
     progress_note(&f->progress, "job %s: %s, %lld records, %lld failed", f->job, state, (long long)f->n_records,
                   (long long)f->n_failed);
+    if (f->progress.mode != PROGRESS_JSON && f->progress.mode != PROGRESS_NONE)
+        print_results(f);
     event_done(f, state);
     if (!is_over(state))
         return EXIT_INTERRUPTED;
@@ -158,7 +205,10 @@ static int run(const struct cli *c)
         return cmd_fail(why_set(&why, ERR_INPUT, "expected one job id, e.g. tune attach j12"), &why);
     progress_init(&f.progress, cli_flag(c, "quiet"), cli_flag(c, "json"));
     f.job = c->rest[0];
-    e = path ? joblog_open(&log, path, NULL, cmd_log_warning, NULL, &why) : ERR_OK;
+    failures_init(&f.failures);
+    e = best_new(&f.best);
+    if (!e && path)
+        e = joblog_open(&log, path, NULL, cmd_log_warning, NULL, &why);
     if (!e)
         e = link_open(&l, c, "tune", &why);
     f.client = l.client;
@@ -168,6 +218,9 @@ static int run(const struct cli *c)
     while (f.n_rates)
         free(f.rates[--f.n_rates].workload);
     free(f.rates);
+    cJSON_free(f.told);
+    best_free(f.best);
+    failures_fini(&f.failures);
     link_close(&l);
     joblog_close(&log);
     return code;

@@ -88,11 +88,12 @@ extern const struct command tune_command; /* the program, its subcommands by tab
                    .help = "of the data that results are checked on; 0: drawn anew, told in each record"),             \
         CLI_OPTION("run-timeout", CLI_DURATION, .argument = "T", .otherwise = "10s", .min = 0.1, .max = 3600,          \
                    .help = "longest run of a config")
+#define OPT_KERNEL_SPEC                                                                                                \
+    CLI_OPTION("kernel-spec", CLI_TEXT, .argument = "FILE",                                                            \
+               .help = "a kernel of your own: a T1 job file instead of workloads")
 #define OPT_JOB                                                                                                        \
     OPT_KEY, OPT_TEMPLATE, OPT_NETWORK,                                                                                \
-        CLI_OPTION("whole", CLI_FLAG, .help = "all that one call of the network needs"),                               \
-        CLI_OPTION("kernel-spec", CLI_TEXT, .argument = "FILE",                                                        \
-                   .help = "a kernel of your own: a T1 job file instead of workloads"),                                \
+        CLI_OPTION("whole", CLI_FLAG, .help = "all that one call of the network needs"), OPT_KERNEL_SPEC,              \
         CLI_OPTION("trials", CLI_TEXT, .argument = "N[,N]", .otherwise = "100",                                        \
                    .help = "configs to measure of each workload; a network shares the sum"),                           \
         CLI_OPTION("time", CLI_DURATION, .argument = "T", .min = 1, .max = 31536000,                                   \
@@ -157,6 +158,10 @@ const char *cmd_network_name(const struct cli *c, char *out, size_t n);
  * standard error unless `quiet`; its Budget stands in for --trials and --time where those are not given. */
 enum err cmd_kernel_spec(const struct cli *c, const char *path, struct job *j, struct why *why);
 
+/* The kernel of a job file, for commands that need no device; its notes are told as by cmd_kernel_spec. spec_free it.
+ */
+enum err cmd_spec_open(const struct cli *c, const char *path, struct spec **out, struct why *why);
+
 /* Timing and limits from OPT_TIMING. */
 void cmd_timing(const struct cli *c, struct job *out);
 
@@ -175,6 +180,9 @@ double cmd_count_valid(const struct space *s, size_t max_bytes, bool *exact);
 
 /* Prints a damaged line of a log: "tune: FILE:12: words". */
 void cmd_log_warning(const char *path, int64_t i_line, const char *words, void *arg);
+
+/* A workload and its best record, NULL where it has none, in two lines. */
+void cmd_print_workload(const char *workload, const struct record *r);
 
 /* Runs the session to its end, prints the table or the explanation, closes the job; an exit_code. `close_state` of an
  * interrupted run: "cancelled", or "" to release it. */

@@ -17,6 +17,8 @@
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
+#include <netdb.h>
+#include <sys/socket.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,6 +126,26 @@ static enum err check_key_file(const char *path, struct why *why)
     return path && *path ? key_load(path, &key, why) : ERR_OK;
 }
 
+/* Why nobody answers: is there no machine of that name? ERR_UNREACHABLE, the words as they are where there is one. */
+static enum err check_host(const char *url, struct why *why)
+{
+    const char *host = strstr(url, "tcp://") == url ? url + 6 : NULL;
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    struct addrinfo *found = NULL;
+    char name[256];
+    int code;
+
+    if (!host || *host == '[')
+        return ERR_UNREACHABLE;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(host, ":/"), host);
+    code = getaddrinfo(name, NULL, &hints, &found);
+    if (found)
+        freeaddrinfo(found);
+    if (code == EAI_NONAME)
+        why_set(why, ERR_UNREACHABLE, "no machine is known by the name %s (%s)", name, gai_strerror(code));
+    return ERR_UNREACHABLE;
+}
+
 enum err link_open(struct link *l, const struct cli *c, const char *role, struct why *why)
 {
     const char *tracker = cli_text(c, "tracker");
@@ -133,7 +155,8 @@ enum err link_open(struct link *l, const struct cli *c, const char *role, struct
     *l = (struct link){.client = NULL};
     if (tracker && *tracker) {
         complete_url(tracker, l->url, sizeof l->url);
-        return open_client(l, cli_text(c, "key-file"), role, why);
+        e = open_client(l, cli_text(c, "key-file"), role, why);
+        return e == ERR_UNREACHABLE ? check_host(l->url, why) : e;
     }
     if (!cmd_has(c, "threads")) /* no private farm */
         return why_set(why, ERR_INPUT, "--tracker '': expected an address, e.g. " PROTOCOL_DEFAULT_URL);

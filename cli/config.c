@@ -24,20 +24,24 @@ static enum err choose_arm(const struct task *t, const char *wanted, size_t *i_a
     return why_set(why, ERR_INPUT, "template %s does not fit %s", wanted ? wanted : "", t->text);
 }
 
-static enum err choose_config(const struct arm *a, const char *text, struct config *out, struct why *why)
+enum err cmd_choose_config(const struct space *s, const char *text, struct config *out, struct why *why)
 {
     const char *violated = NULL;
-    enum err e;
+    enum err e = space_config_parse(s, text, out, why);
 
-    if (!text) {
-        *out = a->fallback;
-        return a->has_fallback ? ERR_OK
-                               : why_set(why, ERR_INPUT, "%s has no default here: name one with --config", a->id);
-    }
-    e = space_config_parse(a->space, text, out, why);
-    if (!e && !space_is_valid(a->space, out, &violated))
+    if (!e && !space_is_valid(s, out, &violated))
         e = why_set(why, ERR_INPUT, "the config is not valid: %s", violated ? violated : "a constraint fails");
     return e;
+}
+
+static enum err choose_config(const struct arm *a, const char *text, struct config *out, struct why *why)
+{
+    if (text)
+        return cmd_choose_config(a->space, text, out, why);
+    *out = a->fallback;
+    return a->has_fallback ? ERR_OK
+                           : why_set(why, ERR_INPUT, "%s has no default here: name one with --config",
+                                     a->id[0] ? a->id : "the kernel");
 }
 
 enum err cmd_check_template(const struct cli *c, struct why *why)
@@ -52,30 +56,51 @@ enum err cmd_check_template(const struct cli *c, struct why *why)
     return task_check_templates(wanted, c->rest, (size_t)c->n_rest, why);
 }
 
+enum err cmd_check_subject(const struct cli *c, const char *other, struct why *why)
+{
+    const char *spec = cli_text(c, "kernel-spec");
+    struct workload w;
+
+    if (spec && cli_text(c, "template"))
+        return why_set(why, ERR_INPUT, "--kernel-spec brings its own kernel: no --template");
+    if ((c->n_rest > 0) + (spec != NULL) + (other && cli_text(c, other)) != 1 || c->n_rest > 1)
+        return why_set(why, ERR_INPUT,
+                       "expected one workload, e.g. \"dense f32 m=64 n=2048 k=512\", or --kernel-spec FILE%s%s%s",
+                       other ? ", or --" : "", other ? other : "", other ? " FILE" : "");
+    return c->n_rest ? cmd_workload(c->rest[0], &w, why) : ERR_OK;
+}
+
+static enum err add_workload(struct job *j, const char *given, struct why *why)
+{
+    struct workload w;
+    struct buf text;
+    enum err e = cmd_workload(given, &w, why);
+
+    buf_init(&text, WORKLOAD_MAX_TEXT);
+    if (!e)
+        e = workload_text(&w, &text);
+    if (!e)
+        e = job_add_layer(j, buf_text(&text), "", 1);
+    buf_fini(&text);
+    return e;
+}
+
 enum err cmd_config(const struct cli *c, const struct device_desc *d, struct task *t, size_t *i_arm, struct config *out,
                     struct why *why)
 {
-    const char *wanted = cli_text(c, "template");
-    struct workload w;
-    struct buf text;
+    const char *wanted = cli_text(c, "template"), *spec = cli_text(c, "kernel-spec");
     struct job j;
-    enum err e = ERR_OK;
+    enum err e;
 
-    buf_init(&text, WORKLOAD_MAX_TEXT);
+    assert((c->n_rest == 1) != (spec != NULL)); /* cmd_check_subject */
     job_init(&j);
     snprintf(j.strategy, sizeof j.strategy, "random");
     if (wanted)
         snprintf(j.templates, sizeof j.templates, "%s", wanted);
-    if (c->n_rest)
-        e = cmd_workload(c->rest[0], &w, why);
-    if (!e && c->n_rest)
-        e = workload_text(&w, &text);
-    if (!e)
-        e = job_add_layer(&j, buf_text(&text), "", 1);
+    e = spec ? cmd_kernel_spec(c, spec, &j, why) : add_workload(&j, c->rest[0], why);
     if (!e)
         e = task_init(t, &j, 0, d, why);
     job_fini(&j);
-    buf_fini(&text);
     if (e)
         return e;
     e = choose_arm(t, wanted, i_arm, why);

@@ -5,6 +5,11 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 /* Pixels: of a panel, and of the frame within it. */
 #define WIDTH 720
@@ -160,4 +165,108 @@ enum err curve_svg(const struct curve *curves, size_t n, struct buf *out)
         e = draw(&p);
     }
     return e ? e : buf_puts(out, "</svg>\n");
+}
+
+/* ---- in a terminal ---- */
+
+#define ROWS 8
+#define EIGHTHS 8
+#define MARGIN 11 /* "  1.234 ms |" */
+#define MOST_COLUMNS 400
+
+static double best_up_to(const struct curve *c, size_t n)
+{
+    double best = INFINITY;
+
+    for (size_t i = 0; i < n && i < c->n; i++)
+        if (is_time(c->times_ns[i]))
+            best = fmin(best, c->times_ns[i]);
+    return best;
+}
+
+static double first_of(const struct curve *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (is_time(c->times_ns[i]))
+            return c->times_ns[i];
+    return INFINITY;
+}
+
+/* How high the best so far stands in a column, in eighths of a line: the last time has one, the first all. */
+static int height_at(const struct curve *c, size_t n_trials, double lo, double hi)
+{
+    const double best = best_up_to(c, n_trials);
+
+    if (isinf(best))
+        return 0;
+    return hi > lo ? 1 + (int)lround((ROWS * EIGHTHS - 1) * log(best / lo) / log(hi / lo)) : 1;
+}
+
+static void put_cell(struct buf *out, int eighths, bool blocks)
+{
+    static const char *const parts[] = {" ",
+                                        "\342\226\201",
+                                        "\342\226\202",
+                                        "\342\226\203",
+                                        "\342\226\204",
+                                        "\342\226\205",
+                                        "\342\226\206",
+                                        "\342\226\207",
+                                        "\342\226\210"};
+    const int n = eighths < 0 ? 0 : eighths > EIGHTHS ? EIGHTHS : eighths;
+
+    buf_puts(out, blocks ? parts[n] : n ? "#" : " ");
+}
+
+static void put_time(struct buf *out, double ns)
+{
+    char text[32];
+
+    if (ns >= 1e6)
+        snprintf(text, sizeof text, "%.4g ms", ns / 1e6);
+    else
+        snprintf(text, sizeof text, "%.4g us", ns / 1e3);
+    buf_printf(out, "%*s", MARGIN - 1, text);
+}
+
+enum err curve_text(const struct curve *c, int width, bool blocks, struct buf *out)
+{
+    const double lo = best_up_to(c, c->n), hi = first_of(c);
+    int heights[MOST_COLUMNS], n = (width < 40 ? 40 : width) - MARGIN - 1;
+
+    if (isinf(lo))
+        return ERR_INPUT;
+    if (n > MOST_COLUMNS)
+        n = MOST_COLUMNS;
+    if ((size_t)n > c->n)
+        n = (int)c->n;
+    for (int x = 0; x < n; x++)
+        heights[x] = height_at(c, (c->n * (size_t)(x + 1) + (size_t)n - 1) / (size_t)n, lo, hi);
+    buf_printf(out, "\n%s\n", c->title);
+    for (int y = ROWS - 1; y >= 0; y--) {
+        if (y == ROWS - 1 || y == 0)
+            put_time(out, y ? hi : lo);
+        else
+            buf_printf(out, "%*s", MARGIN - 1, "");
+        buf_puts(out, " |");
+        for (int x = 0; x < n; x++)
+            put_cell(out, heights[x] - y * EIGHTHS, blocks);
+        buf_puts(out, "\n");
+    }
+    return buf_printf(out, "%*s trial 1 to %zu\n", MARGIN, "", c->n);
+}
+
+int curve_width(void)
+{
+    struct winsize w = {.ws_col = 0};
+
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col : 80;
+}
+
+bool curve_blocks(void)
+{
+    const char *all = getenv("LC_ALL"), *type = getenv("LC_CTYPE"), *lang = getenv("LANG");
+    const char *said = all && *all ? all : type && *type ? type : lang ? lang : "";
+
+    return strcasestr(said, "utf-8") || strcasestr(said, "utf8");
 }

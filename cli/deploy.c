@@ -2,12 +2,15 @@
 /* deploy.c - `tune deploy`: a best log made into files for a deployment build. */
 #include "core/buf.h"
 #include "core/err.h"
+#include "core/file.h"
 #include "kernels/graph_work.h"
+#include "kernels/spec/spec.h"
 #include "kernels/template.h"
 #include "formats/syntax/foreign.h"
 #include "cli/cmd.h"
 #include "formats/convert.h"
 #include "deploy/bundle.h"
+#include "deploy/macros.h"
 #include "deploy/make.h"
 #include "deploy/manifest.h"
 #include "deploy/network.h"
@@ -21,7 +24,7 @@
 
 static const struct cli_option options[] = {
     CLI_OPTION("output", CLI_TEXT, .letter = 'o', .argument = "DIR",
-               .help = "folder of the bundle; an earlier bundle is replaced"),
+               .help = "folder of the bundle, an earlier one is replaced; with --kernel-spec a C header"),
     OPT_NETWORK,
     CLI_OPTION("whole", CLI_FLAG, .help = "functions are those of the whole network's steps"),
     CLI_OPTION("workloads", CLI_TEXT, .argument = "FILE", .help = "the workloads of a file, lines 'name | workload'"),
@@ -34,6 +37,7 @@ static const struct cli_option options[] = {
                .help = "a workload (with --whole a layer with weights) without a record takes the config of the "
                        "nearest one, or the "
                        "default"),
+    OPT_KERNEL_SPEC,
     CLI_OPTION(
         "binaries", CLI_TEXT, .argument = "WHAT[,WHAT]",
         .help = "code made now beside the text: device (OpenCL: program binaries of --device), sm_75 (CUDA: cubins)"),
@@ -281,6 +285,29 @@ static enum err write_bundle(const struct cli *c, const struct best_set *best, s
     return e;
 }
 
+/* The header of a person's own kernel: its macros by device and size. */
+static enum err write_macros(const struct cli *c, const struct best_set *best, struct why *why)
+{
+    const char *path = cli_text(c, "output"), *slash = strrchr(path, '/');
+    size_t n = 0, n_left = 0;
+    struct spec *s = NULL;
+    struct buf text;
+    buf_init(&text, (size_t)16 << 20);
+    enum err e = cmd_spec_open(c, cli_text(c, "kernel-spec"), &s, why);
+    e = e == ERR_OK ? deploy_macros(best, s, slash != NULL ? slash + 1 : path, &text, &n, &n_left, why) : e;
+    e = e == ERR_OK ? file_replace(path, buf_text(&text), text.len, 0644, why) : e;
+    if (e == ERR_OK && !cli_flag(c, "quiet")) {
+        printf("%s: macros of %zu config%s\n", path, n, n == 1 ? "" : "s");
+    }
+    if (e == ERR_OK && n_left > 0) {
+        fprintf(stderr, "tune: left out: %zu best records of other kernels or of another version of this one\n",
+                n_left);
+    }
+    spec_free(s);
+    buf_fini(&text);
+    return e;
+}
+
 static enum err check(const char *dir, bool quiet, struct why *why)
 {
     size_t n_files = 0;
@@ -304,12 +331,23 @@ static int run(const struct cli *c)
     if (c->n_rest != 1) {
         return cmd_fail(why_set(&why, ERR_INPUT, "deploy: expected one log, e.g. x.best.jsonl"), &why);
     }
+    if (cli_text(c, "kernel-spec") != NULL && (cli_text(c, "network") != NULL || cli_text(c, "workloads") != NULL ||
+                                               cli_flag(c, "whole") || cli_text(c, "binaries") != NULL)) {
+        return cmd_fail(why_set(&why, ERR_INPUT,
+                                "deploy: --kernel-spec makes a header: no --network, --workloads, --whole, --binaries"),
+                        &why);
+    }
     if (cli_text(c, "output") == NULL) {
-        return cmd_fail(why_set(&why, ERR_INPUT, "deploy: expected -o DIR, the folder of the bundle"), &why);
+        return cmd_fail(
+            why_set(&why, ERR_INPUT, "deploy: expected -o DIR, the folder of the bundle (with --kernel-spec a header)"),
+            &why);
     }
     e = cmd_network(c, &why);
     e = e == ERR_OK ? choose(c, c->rest[0], &chosen, &why) : e;
-    e = e == ERR_OK ? write_bundle(c, chosen.best, &why) : e;
+    if (e == ERR_OK) {
+        e = cli_text(c, "kernel-spec") != NULL ? write_macros(c, chosen.best, &why)
+                                               : write_bundle(c, chosen.best, &why);
+    }
     best_free(chosen.best);
     return e == ERR_OK ? EXIT_FINE : cmd_fail(e, &why);
 }
@@ -317,7 +355,7 @@ static int run(const struct cli *c)
 const struct command cmd_deploy = {
     .name = "deploy",
     .summary = "write the best kernels as files for a deployment build",
-    .usage = "deploy LOG.best.jsonl -o DIR | deploy --check DIR",
+    .usage = "deploy LOG.best.jsonl -o DIR | deploy LOG.best.jsonl --kernel-spec FILE -o HEADER.h | deploy --check DIR",
     .example = "tune deploy out/resnet-18.best.jsonl --network resnet-18 -o out/resnet-18",
     .options = options,
     .run = run,

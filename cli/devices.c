@@ -58,6 +58,19 @@ static const struct {
     const char *verb, *mode;
 } verbs[] = {{"drain", "drain"}, {"undrain", "serve"}, {"reserve", "reserve"}};
 
+/* A name that is misspelt is one of an agent that is not there. */
+static enum err set_one(struct client *client, const struct agent_mode_args *args, struct why *why)
+{
+    struct agent_mode_result result;
+    cJSON *tree = NULL;
+    const enum err e = client_agent_mode(client, args, &result, &tree, why);
+
+    if (!e && result.absent && strcmp(args->mode, "serve") != 0)
+        printf("%s is not there now: this holds when it comes\n", args->agent);
+    cJSON_Delete(tree);
+    return e;
+}
+
 static enum err set_mode(struct client *client, const struct cli *c, struct why *why)
 {
     struct agent_mode_args args = {.user = ""};
@@ -74,7 +87,7 @@ static enum err set_mode(struct client *client, const struct cli *c, struct why 
     args.mode = verbs[i].mode;
     for (int k = 1; k < n && !e; k++) {
         args.agent = c->rest[k];
-        e = client_agent_mode(client, &args, NULL, NULL, why);
+        e = set_one(client, &args, why);
     }
     return e;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel_spec.c - --kernel-spec of `tune run` and `tune submit`: a job file made into a job. */
+/* kernel_spec.c - --kernel-spec: a person's own kernel from its job file, as a job or to look at. */
 #include "cli/cmd.h"
 
 #include "kernels/spec/spec.h"
@@ -34,6 +34,34 @@ static void set_budget(struct job *j, const struct spec *s)
     j->time_s = b.time_s;
 }
 
+/* The closed text and the files go where they are wanted. */
+static enum err open_spec(const struct cli *c, const char *path, struct buf *closed, struct blobs *files,
+                          struct spec **out, struct why *why)
+{
+    enum err e = spec_load(path, closed, files, why);
+
+    *out = NULL;
+    if (!e && (e = spec_open(buf_text(closed), closed->len, files, out, why)))
+        why_prefix(why, e, "%.300s", path);
+    if (!e && (!cmd_has(c, "quiet") || !cli_flag(c, "quiet")))
+        tell(path, spec_notes(*out));
+    return e;
+}
+
+enum err cmd_spec_open(const struct cli *c, const char *path, struct spec **out, struct why *why)
+{
+    struct blobs files;
+    struct buf closed;
+    enum err e;
+
+    blobs_init(&files, (size_t)1 << 30);
+    buf_init(&closed, SPEC_MAX_BYTES);
+    e = open_spec(c, path, &closed, &files, out, why);
+    buf_fini(&closed);
+    blobs_fini(&files);
+    return e;
+}
+
 enum err cmd_kernel_spec(const struct cli *c, const char *path, struct job *j, struct why *why)
 {
     struct spec *s = NULL;
@@ -41,16 +69,12 @@ enum err cmd_kernel_spec(const struct cli *c, const char *path, struct job *j, s
     enum err e;
 
     buf_init(&closed, SPEC_MAX_BYTES);
-    e = spec_load(path, &closed, &j->spec_files, why);
-    if (!e && (e = spec_open(buf_text(&closed), closed.len, &j->spec_files, &s, why)))
-        why_prefix(why, e, "%.300s", path);
+    e = open_spec(c, path, &closed, &j->spec_files, &s, why);
     if (!e && (e = job_add_layer(j, spec_workload(s), "", 1)))
         why_set(why, e, "%s", err_words(e));
     if (!e) {
         set_budget(j, s);
         j->spec = buf_take(&closed);
-        if (!cmd_has(c, "quiet") || !cli_flag(c, "quiet"))
-            tell(path, spec_notes(s));
     }
     spec_free(s);
     buf_fini(&closed);

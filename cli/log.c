@@ -85,11 +85,11 @@ enum err log_best(const char *const *paths, int n_paths, const char *key, struct
 }
 
 extern const struct command cmd_log_merge, cmd_log_dedup, cmd_log_compare, cmd_log_stat, cmd_log_check, cmd_log_convert,
-    cmd_log_compact, cmd_log_plot, cmd_log_best;
+    cmd_log_compact, cmd_log_plot, cmd_log_best, cmd_log_csv;
 
 static const struct command *const verbs[] = {
-    &cmd_log_merge, &cmd_log_dedup,   &cmd_log_best,    &cmd_log_compare, &cmd_log_stat,
-    &cmd_log_check, &cmd_log_convert, &cmd_log_compact, &cmd_log_plot,    NULL};
+    &cmd_log_merge,   &cmd_log_dedup,   &cmd_log_best, &cmd_log_compare, &cmd_log_stat, &cmd_log_check,
+    &cmd_log_convert, &cmd_log_compact, &cmd_log_plot, &cmd_log_csv,     NULL};
 
 const struct command cmd_log = {
     .name = "log",

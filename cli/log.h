@@ -4,10 +4,12 @@
 #define TUNE_CLI_LOG_H
 
 #include "cli/cmd.h"
+#include "cli/curve.h"
 #include "core/err.h"
 #include "formats/convert.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 
 #define OPT_OUTPUT_FILE                                                                                                \
@@ -29,6 +31,12 @@ FILE *log_summary(const char *out);
 /* convert_lines_fd with the format told by content. */
 enum err log_lines_of(int fd, const char *path, bool (*each)(const struct log_line *line, void *arg), log_warn *warn,
                       void *arg, struct why *why);
+
+/* The searches of all logs of the command as curves, one a workload and key; `draw` lends them. ERR_NOT_FOUND: none has
+ * a time; ERR_LIMIT: too many; what `draw` gives. */
+enum err log_curves(const struct cli *c,
+                    enum err (*draw)(const struct curve *curves, size_t n, const struct cli *c, struct why *why),
+                    struct why *why);
 
 /* A best set of the records of files of any form; NULL key = of any device. Damaged lines are told. Gives the set. */
 enum err log_best(const char *const *paths, int n_paths, const char *key, struct best_set **out, struct why *why);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* log_plot.c - `tune log plot`: the searches of logs as a picture. */
+/* log_plot.c - `tune log plot`: the searches of logs as a picture, and the curves of them for others. */
 #include "cli/log.h"
 
 #include "cli/curve.h"
@@ -77,18 +77,48 @@ static bool has_time(const struct search *s)
     return false;
 }
 
-static enum err write_picture(const struct plot *p, const char *path, struct why *why)
+/* Those with a time, as curves that lend. */
+static size_t curves_of(const struct plot *p, struct curve *out)
 {
-    struct curve curves[MAX_CURVES];
-    struct buf svg;
     size_t n = 0;
-    enum err e;
 
     for (size_t i = 0; i < p->n; i++)
         if (has_time(&p->searches[i]))
-            curves[n++] = (struct curve){p->searches[i].title, p->searches[i].times_ns, p->searches[i].n};
-    if (n == 0)
-        return why_set(why, ERR_NOT_FOUND, "no search of these logs has a trial with a time");
+            out[n++] = (struct curve){p->searches[i].title, p->searches[i].times_ns, p->searches[i].n};
+    return n;
+}
+
+enum err log_curves(const struct cli *c,
+                    enum err (*draw)(const struct curve *curves, size_t n, const struct cli *c, struct why *why),
+                    struct why *why)
+{
+    struct curve curves[MAX_CURVES];
+    struct plot p = {.why = why};
+    enum err e = ERR_OK;
+    size_t n;
+
+    for (int i = 0; i < c->n_rest && !e; i++) {
+        e = convert_scan(c->rest[i], NULL, take, cmd_log_warning, &p, why);
+        e = e ? e : p.failed;
+    }
+    n = e ? 0 : curves_of(&p, curves);
+    if (!e && n == 0)
+        e = why_set(why, ERR_NOT_FOUND, "no search of these logs has a trial with a time");
+    if (!e)
+        e = draw(curves, n, c, why);
+    for (size_t i = 0; i < p.n; i++) {
+        free(p.searches[i].workload);
+        free(p.searches[i].times_ns);
+    }
+    return e;
+}
+
+static enum err write_picture(const struct curve *curves, size_t n, const struct cli *c, struct why *why)
+{
+    const char *path = cli_text(c, "output");
+    struct buf svg;
+    enum err e;
+
     buf_init(&svg, (size_t)1 << 28);
     e = curve_svg(curves, n, &svg);
     if (e)
@@ -104,22 +134,13 @@ static enum err write_picture(const struct plot *p, const char *path, struct why
 static int run(const struct cli *c)
 {
     struct why why = {""};
-    struct plot p = {.why = &why};
     const char *path;
     enum err e = log_need(c, INT16_MAX, "conv.jsonl", &why);
 
     if (!e)
         e = log_output(c, &path, &why);
-    for (int i = 0; i < c->n_rest && !e; i++) {
-        e = convert_scan(c->rest[i], NULL, take, cmd_log_warning, &p, &why);
-        e = e ? e : p.failed;
-    }
     if (!e)
-        e = write_picture(&p, path, &why);
-    for (size_t i = 0; i < p.n; i++) {
-        free(p.searches[i].workload);
-        free(p.searches[i].times_ns);
-    }
+        e = log_curves(c, write_picture, &why);
     return e ? cmd_fail(e, &why) : EXIT_FINE;
 }
 

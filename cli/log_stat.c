@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* log_stat.c - `tune log stat`: what logs hold, counted. */
 #include "cli/log.h"
+#include "core/buf.h"
 #include "core/json.h"
 #include "core/map.h"
 #include "core/mix.h"
@@ -12,7 +13,11 @@
 #include <string.h>
 #include <time.h>
 
-static const struct cli_option options[] = {OPT_JSON, CLI_END};
+static const struct cli_option options[] = {
+    OPT_JSON,
+    CLI_OPTION("plot", CLI_FLAG, .help = "draw the best time so far of each search, too, here in the terminal"),
+    CLI_END,
+};
 
 /* A text and how often it came. */
 struct count {
@@ -182,6 +187,23 @@ static void fini(struct stat_log *s)
     }
 }
 
+static enum err draw(const struct curve *curves, size_t n, const struct cli *c, struct why *why)
+{
+    struct buf text;
+    enum err e = ERR_OK;
+
+    (void)c;
+    buf_init(&text, 1 << 20);
+    for (size_t i = 0; i < n && !e; i++)
+        e = curve_text(&curves[i], curve_width(), curve_blocks(), &text);
+    if (e)
+        why_set(why, e, "the plot: %s", err_words(e));
+    else
+        fputs(buf_text(&text), stdout);
+    buf_fini(&text);
+    return e;
+}
+
 static int run(const struct cli *c)
 {
     struct stat_log s = {
@@ -197,6 +219,8 @@ static int run(const struct cli *c)
         print_json(&s);
     else if (!e)
         print_all(&s);
+    if (!e && cli_flag(c, "plot") && !cli_flag(c, "json"))
+        e = log_curves(c, draw, &why);
     fini(&s);
     return e ? cmd_fail(e, &why) : EXIT_FINE;
 }

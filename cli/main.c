@@ -14,7 +14,7 @@
 /* Each a file of this folder. */
 extern const struct command cmd_run, cmd_submit, cmd_work, cmd_list, cmd_status, cmd_attach, cmd_cancel, cmd_pause,
     cmd_resume, cmd_requeue, cmd_devices, cmd_spaces, cmd_best, cmd_log, cmd_show, cmd_measure, cmd_model, cmd_recheck,
-    cmd_replay, cmd_ladder, cmd_import, cmd_deploy, cmd_hub, cmd_doctor, cmd_keygen;
+    cmd_replay, cmd_ladder, cmd_import, cmd_deploy, cmd_hub, cmd_doctor, cmd_keygen, cmd_report;
 
 static const struct command *const subcommands[] = {
     &cmd_run,
@@ -31,6 +31,7 @@ static const struct command *const subcommands[] = {
     &cmd_spaces,
     &cmd_best,
     &cmd_log,
+    &cmd_report,
     &cmd_show,
     &cmd_measure,
     &cmd_model,

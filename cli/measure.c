@@ -18,6 +18,7 @@ static const struct cli_option options[] = {
     OPT_KEY,
     OPT_TEMPLATE_ONE,
     OPT_CONFIG,
+    OPT_KERNEL_SPEC,
     OPT_TIMING,
     CLI_OPTION("program", CLI_TEXT, .argument = "FILE",
                .help = "a program of your own (docs/program-format.md) instead of a workload"),
@@ -36,7 +37,8 @@ struct result {
 
 static void print_record(const struct record *r, double predicted_flops)
 {
-    printf("%s\n  %s %s", r->workload ? r->workload : "", r->template_id, status_name(r->status));
+    printf("%s\n  %s%s%s", r->workload ? r->workload : "", r->template_id, r->template_id[0] ? " " : "",
+           status_name(r->status));
     if (r->stage[0])
         printf(" (%s)", r->stage);
     if (r->status == STATUS_OK)
@@ -144,17 +146,12 @@ static enum err measure(const struct cli *c, struct link *l, struct job *j, stru
 static int run(const struct cli *c)
 {
     struct result result = {.cli = c};
-    struct workload w;
     struct why why = {""};
     struct link l = {.client = NULL};
     struct job j;
-    enum err e = ERR_OK;
+    enum err e = cmd_check_subject(c, "program", &why);
 
     cmd_catch_interrupts();
-    if ((c->n_rest == 1) == (cli_text(c, "program") != NULL))
-        return cmd_fail(why_set(&why, ERR_INPUT, "expected one workload, or --program FILE"), &why);
-    if (c->n_rest)
-        e = cmd_workload(c->rest[0], &w, &why);
     if (!e)
         e = cmd_check_template(c, &why);
     if (!e)
@@ -175,7 +172,7 @@ static int run(const struct cli *c)
 const struct command cmd_measure = {
     .name = "measure",
     .summary = "measure one config, or a program of your own",
-    .usage = "measure WORKLOAD|--program FILE [options]",
+    .usage = "measure WORKLOAD|--kernel-spec FILE|--program FILE [options]",
     .example = "tune measure \"dense f32 m=64 n=2048 k=512\" --template dense/gemm_direct",
     .options = options,
     .run = run,

@@ -2,6 +2,7 @@
 /* recheck.c - `tune recheck`: measures a best log again beside its runners-up and names what no longer wins. */
 #include "cli/cmd.h"
 
+#include "kernels/spec/spec.h"
 #include "kernels/template.h"
 #include "logs/compare.h"
 #include "tuner/measure.h"
@@ -19,6 +20,7 @@ static const struct cli_option options[] = {
     OPT_KEY,
     OPT_TIMING,
     CLI_OPTION("output", CLI_TEXT, .letter = 'o', .argument = "FILE", .help = "append the new records to this log"),
+    OPT_KERNEL_SPEC,
     OPT_KERNEL_DIR,
     CLI_END,
 };
@@ -150,6 +152,15 @@ static bool tell_drift(const struct record *was, const struct record *now)
     return true;
 }
 
+/* "conv2d/direct_cpu"; of a person's own kernel its config. */
+static void put_name(const struct checked *c, const struct measured *m, struct buf *out)
+{
+    const struct arm *a = &c->task.arms[m->i_arm];
+
+    if (a->id[0] || space_config_text(a->space, &m->config, out))
+        buf_puts(out, a->id);
+}
+
 /* Is the fastest of the others faster than the best, which all were timed against? */
 static void judge_winner(struct recheck *k, const struct checked *c)
 {
@@ -164,9 +175,14 @@ static void judge_winner(struct recheck *k, const struct checked *c)
     if (winner != best)
         x = compare_records(&winner->record, &c->list[0]->record, &error);
     if (winner != best && !comparison_ties(&x)) {
-        printf("; no longer wins: a runner-up (%s) takes %.4g ms, %.3f times as fast (%.3f to %.3f)\n",
-               c->task.arms[c->list[winner - c->now]->i_arm].id, winner->record.time_ns / 1e6, exp(x.gain),
-               exp(x.gain - comparison_margin(&x)), exp(x.gain + comparison_margin(&x)));
+        struct buf name;
+
+        buf_init(&name, 4096);
+        put_name(c, c->list[winner - c->now], &name);
+        printf("; no longer wins: a runner-up (%s) takes %.4g ms, %.3f times as fast (%.3f to %.3f)\n", buf_text(&name),
+               winner->record.time_ns / 1e6, exp(x.gain), exp(x.gain - comparison_margin(&x)),
+               exp(x.gain + comparison_margin(&x)));
+        buf_fini(&name);
         k->n_beaten++;
     } else {
         printf("; still the best\n");
@@ -178,7 +194,12 @@ static void judge(struct recheck *k, const struct checked *c)
 {
     const struct record *was = &c->list[0]->record, *now = &c->now[0].record;
 
-    printf("%s\n  %s: was %.4g ms, now ", c->task.text, c->task.arms[c->list[0]->i_arm].id, was->time_ns / 1e6);
+    struct buf name;
+
+    buf_init(&name, 4096);
+    put_name(c, c->list[0], &name);
+    printf("%s\n  %s: was %.4g ms, now ", c->task.text, buf_text(&name), was->time_ns / 1e6);
+    buf_fini(&name);
     if (isnan(c->now[0].value)) {
         printf("%s: %s\n", status_name(now->status), now->why ? now->why : "");
         k->n_broken++;
@@ -189,17 +210,18 @@ static void judge(struct recheck *k, const struct checked *c)
     judge_winner(k, c);
 }
 
-/* A workload that no template computes. */
-static enum err check_workload(const char *workload, struct why *why)
+/* A workload that no template computes, and no job file that was given. */
+static enum err check_workload(const struct job *j, const char *workload, struct why *why)
 {
+    if (j->spec && strcmp(j->layers[0].workload, workload) == 0)
+        return ERR_OK;
     if (strncmp(workload, "replay ", 7) == 0)
         return why_set(why, ERR_NOT_FOUND,
                        "it is of a recorded space, which `tune replay` answers from; there is "
                        "nothing to measure again");
     if (strncmp(workload, "kernel ", 7) == 0)
-        return why_set(why, ERR_NOT_FOUND,
-                       "it is of a kernel of somebody's own; `tune run --kernel-spec` with its job "
-                       "file measures it");
+        return why_set(why, ERR_NOT_FOUND, "it is of a kernel of somebody's own%s",
+                       j->spec ? ", not of the job file's" : ": name its job file with --kernel-spec");
     return ERR_OK;
 }
 
@@ -233,14 +255,18 @@ static enum err tell_unknown(const struct task *t, const struct record *r, struc
 /* The task of one best record with its runners-up; ERR_NOT_FOUND when this tune cannot make it any more. */
 static enum err prepare(struct recheck *k, const struct record *r, const char *log, struct checked *c, struct why *why)
 {
+    const char *spec = cli_text(k->cli, "kernel-spec");
     struct job j;
-    enum err e = check_workload(r->workload, why);
+    enum err e = ERR_OK;
 
-    if (e)
-        return e;
     job_init(&j);
     snprintf(j.strategy, sizeof j.strategy, "random");
-    e = job_add_layer(&j, r->workload, "", 1);
+    if (spec && strncmp(r->workload, "kernel ", 7) == 0)
+        e = cmd_kernel_spec(k->cli, spec, &j, why);
+    if (!e)
+        e = check_workload(&j, r->workload, why);
+    if (!e && !j.spec)
+        e = job_add_layer(&j, r->workload, "", 1);
     if (!e)
         e = task_init(&c->task, &j, 0, &k->device.desc, why);
     job_fini(&j);
@@ -316,6 +342,17 @@ static enum err check_all(struct recheck *k, const char *path, struct why *why)
     return e;
 }
 
+/* A job file that is none is told before a farm is started. */
+static enum err check_spec(const struct cli *c, struct why *why)
+{
+    const char *path = cli_text(c, "kernel-spec");
+    struct spec *s = NULL;
+    enum err e = path ? cmd_spec_open(c, path, &s, why) : ERR_OK;
+
+    spec_free(s);
+    return e;
+}
+
 static int run(const struct cli *c)
 {
     struct link l = {.client = NULL};
@@ -328,7 +365,9 @@ static int run(const struct cli *c)
         return cmd_fail(why_set(&why, ERR_INPUT, "expected one best log, e.g. conv.best.jsonl"), &why);
     job_init(&k.job);
     cmd_timing(c, &k.job);
-    e = best_new(&k.best);
+    e = check_spec(c, &why);
+    if (!e)
+        e = best_new(&k.best);
     if (!e)
         e = log_scan(c->rest[0], add_best, cmd_log_warning, &k, &why);
     if (!e)

@@ -3,14 +3,20 @@
 #include "cli/config.h"
 
 #include "core/buf.h"
+#include "kernels/spec/spec.h"
 #include "kernels/template.h"
 
 #include <assert.h>
 #include <stdio.h>
 
 static const struct cli_option options[] = {
-    OPT_LINK,   OPT_KEY,        OPT_TEMPLATE_ONE,
-    OPT_CONFIG, OPT_KERNEL_DIR, CLI_OPTION("program", CLI_FLAG, .help = "the program as JSON instead"),
+    OPT_LINK,
+    OPT_KEY,
+    OPT_TEMPLATE_ONE,
+    OPT_CONFIG,
+    OPT_KERNEL_SPEC,
+    OPT_KERNEL_DIR,
+    CLI_OPTION("program", CLI_FLAG, .help = "the program as JSON instead"),
     CLI_END,
 };
 
@@ -41,6 +47,12 @@ static void print_launch(const struct program *p, const struct program_launch *l
     static const char *const phases[] = {"pack", "run", "reference"};
 
     assert((size_t)l->phase < sizeof phases / sizeof phases[0]);
+    if (l->op == LAUNCH_SYMBOL) {
+        printf("  %-9s %s, a variable of module %s, from", phases[l->phase], l->kernel, p->modules[l->i_module].id);
+        print_arg(p, &l->args[0]);
+        printf(", %lld bytes\n", (long long)l->args[1].integer);
+        return;
+    }
     printf("  %-9s %s  groups %lld x %lld x %lld of %lld x %lld x %lld, arguments", phases[l->phase], l->kernel,
            (long long)l->grid[0], (long long)l->grid[1], (long long)l->grid[2], (long long)l->block[0],
            (long long)l->block[1], (long long)l->block[2]);
@@ -81,21 +93,54 @@ static enum err show_text(const struct task *t, size_t i_arm, const struct confi
     return ERR_OK;
 }
 
+static enum err print_json(const struct program *p, struct why *why)
+{
+    struct buf text;
+    enum err e;
+
+    buf_init(&text, PROGRAM_MAX_BYTES);
+    e = program_to_json(p, &text);
+    if (!e)
+        puts(buf_text(&text));
+    buf_fini(&text);
+    return e ? why_set(why, e, "%s", err_words(e)) : ERR_OK;
+}
+
 static enum err show_json(const struct task *t, size_t i_arm, const struct config *config, struct blobs *blobs,
                           struct why *why)
 {
     struct program p;
-    struct buf text;
     enum err e = task_program(t, i_arm, config, &p, blobs, why);
 
     if (e)
         return e;
-    buf_init(&text, PROGRAM_MAX_BYTES);
-    e = program_to_json(&p, &text);
-    if (!e)
-        puts(buf_text(&text));
-    buf_fini(&text);
+    e = print_json(&p, why);
     program_fini(&p);
+    return e;
+}
+
+/* One config of a person's own kernel; no device is asked. */
+static enum err show_spec(const struct cli *c, struct why *why)
+{
+    struct config config;
+    struct blobs blobs;
+    struct program p;
+    struct spec *s = NULL;
+    enum err e = cmd_spec_open(c, cli_text(c, "kernel-spec"), &s, why);
+
+    if (!e && cli_text(c, "config"))
+        e = cmd_choose_config(spec_space(s), cli_text(c, "config"), &config, why);
+    else if (!e && !spec_default(s, &config))
+        e = why_set(why, ERR_INPUT, "the kernel has no default: name a config with --config");
+    blobs_init(&blobs, (size_t)1 << 30);
+    if (!e)
+        e = spec_program(s, &config, &p, &blobs, why);
+    if (!e) {
+        e = cli_flag(c, "program") ? print_json(&p, why) : (print_program(&p, &blobs), ERR_OK);
+        program_fini(&p);
+    }
+    blobs_fini(&blobs);
+    spec_free(s);
     return e;
 }
 
@@ -118,27 +163,25 @@ static enum err show(const struct cli *c, const struct device_desc *d, struct wh
 
 static int run(const struct cli *c)
 {
+    const bool is_spec = cli_text(c, "kernel-spec") != NULL;
     struct device_choice d;
-    struct workload w;
     struct why why = {""};
-    enum err e = c->n_rest == 1
-                     ? cmd_workload(c->rest[0], &w, &why)
-                     : why_set(&why, ERR_INPUT, "expected one workload, e.g. \"dense f32 m=64 n=2048 k=512\"");
+    enum err e = cmd_check_subject(c, NULL, &why);
 
     if (!e)
         e = cmd_check_template(c, &why);
     cmd_catch_interrupts();
-    if (!e)
+    if (!e && !is_spec)
         e = cmd_device(c, &d, &why);
     if (!e)
-        e = show(c, &d.desc, &why);
+        e = is_spec ? show_spec(c, &why) : show(c, &d.desc, &why);
     return e ? cmd_fail(e, &why) : EXIT_FINE;
 }
 
 const struct command cmd_show = {
     .name = "show",
     .summary = "the kernel text, defines and launch plan of one config",
-    .usage = "show WORKLOAD [options]",
+    .usage = "show WORKLOAD|--kernel-spec FILE [options]",
     .example = "tune show \"dense f32 m=64 n=2048 k=512\" --template dense/gemm_direct",
     .options = options,
     .run = run,

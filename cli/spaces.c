@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* spaces.c - `tune spaces`: the templates of a workload, their knobs and the sizes of their spaces; with --file, the
- * valid configs of a space in JSON. */
+/* spaces.c - `tune spaces`: the templates of a workload, their knobs and the sizes of their spaces; with --file
+ * or --kernel-spec, the valid configs of a space in JSON. */
 #include "cli/cmd.h"
 
 #include "core/clock.h"
 #include "kernels/operator.h"
+#include "kernels/spec/spec.h"
 #include "kernels/template.h"
 #include "search_space/space_file.h"
 #include "search_space/valid_set.h"
@@ -19,15 +20,16 @@
 static const struct cli_option options[] = {
     CLI_OPTION("keys", CLI_FLAG, .help = "the keys of all operators and the values they take"),
     CLI_OPTION("file", CLI_TEXT, .argument = "F.json", .help = "a space in JSON instead of a workload's templates"),
-    CLI_OPTION("count", CLI_FLAG, .help = "of --file: only the number of valid configs"),
-    CLI_OPTION("list", CLI_FLAG, .help = "of --file: all valid configs, one a line"),
+    OPT_KERNEL_SPEC,
+    CLI_OPTION("count", CLI_FLAG, .help = "of a file: only the number of valid configs"),
+    CLI_OPTION("list", CLI_FLAG, .help = "of a file: all valid configs, one a line"),
     CLI_OPTION("index", CLI_INT, .argument = "I", .max = JSON_EXACT_MAX,
-               .help = "of --file: line I of --list, counted from 0"),
+               .help = "of a file: line I of --list, counted from 0"),
     CLI_OPTION("sample", CLI_INT, .argument = "N", .max = JSON_EXACT_MAX,
-               .help = "of --file: N uniform draws, each from all valid configs"),
+               .help = "of a file: N uniform draws, each from all valid configs"),
     OPT_SEED("repeats the draws of --sample"),
     CLI_OPTION("config", CLI_TEXT, .argument = "\"A=1 B=2\"",
-               .help = "of --file: is it valid, and which line of --list is it"),
+               .help = "of a file: is it valid, and which line of --list is it"),
     OPT_LINK,
     OPT_KEY,
     OPT_TEMPLATE,
@@ -186,33 +188,53 @@ static int print_keys(void)
     return EXIT_FINE;
 }
 
-/* A space in a file, with all its valid configs. */
+/* The space of --file or --kernel-spec, with all its valid configs. */
 struct file_space {
-    struct space *space;
+    const char *path;
+    const struct space *space;
+    struct space *own; /* what `space` lends; else `spec` does */
+    struct spec *spec;
     struct valid_set *valid;
     double build_ms; /* from the parsed JSON on */
 };
 
-static enum err file_space_open(struct file_space *f, const char *path, struct why *why)
+static enum err file_space_read(struct file_space *f, const struct cli *c, struct why *why)
 {
+    const char *spec = cli_text(c, "kernel-spec");
     bool is_known = true;
+    enum err e;
+
+    f->path = spec ? spec : cli_text(c, "file");
+    if (spec) {
+        e = cmd_spec_open(c, spec, &f->spec, why);
+        f->space = e ? NULL : spec_space(f->spec);
+        return e;
+    }
+    e = space_file_read(f->path, &f->own, &is_known, why);
+    f->space = f->own;
+    if (!e && !is_known)
+        fprintf(stderr, "tune: %s: restrictions are null: every config counts as valid\n", f->path);
+    return e;
+}
+
+static enum err file_space_open(struct file_space *f, const struct cli *c, struct why *why)
+{
     int64_t from;
-    enum err e = space_file_read(path, &f->space, &is_known, why);
+    enum err e = file_space_read(f, c, why);
 
     if (e)
         return e;
-    if (!is_known)
-        fprintf(stderr, "tune: %s: restrictions are null: every config counts as valid\n", path);
     from = clock_now_ns();
     e = valid_set_new(f->space, 0, &f->valid, why);
     f->build_ms = (double)(clock_now_ns() - from) / 1e6;
-    return e ? why_prefix(why, e, "%.300s", path) : ERR_OK;
+    return e ? why_prefix(why, e, "%.300s", f->path) : ERR_OK;
 }
 
 static void file_space_close(struct file_space *f)
 {
     valid_set_free(f->valid);
-    space_free(f->space);
+    space_free(f->own);
+    spec_free(f->spec);
 }
 
 static void print_config(const struct space *s, const struct config *c)
@@ -313,7 +335,7 @@ static int print_asked(const struct cli *c, const struct file_space *f)
     else if (cli_get(c, "config")->given)
         return print_found(f, cli_text(c, "config"));
     if (valid_set_count(f->valid) == 0) {
-        fprintf(stderr, "tune: %s: the constraints leave no config\n", cli_text(c, "file"));
+        fprintf(stderr, "tune: %s: the constraints leave no config\n", f->path);
         return EXIT_NO_CONFIG;
     }
     if (cli_flag(c, "count"))
@@ -331,17 +353,21 @@ static int print_asked(const struct cli *c, const struct file_space *f)
 
 static int run_file(const struct cli *c)
 {
-    struct file_space f = {NULL, NULL, 0};
+    struct file_space f = {.path = NULL};
     struct why why = {""};
-    enum err e = c->n_rest ? why_set(&why, ERR_INPUT, "'%.60s': expected --file or workloads, not both", c->rest[0])
-                           : file_space_open(&f, cli_text(c, "file"), &why);
+    enum err e = ERR_OK;
+
+    if (c->n_rest || (cli_text(c, "file") && cli_text(c, "kernel-spec")))
+        e = why_set(&why, ERR_INPUT, "expected one of --file, --kernel-spec and workloads");
+    if (!e)
+        e = file_space_open(&f, c, &why);
     const int code = e ? cmd_fail(e, &why) : print_asked(c, &f);
 
     file_space_close(&f);
     return code;
 }
 
-/* The first option that means something with --file only, or NULL. */
+/* The first option that means something with a space in a file only, or NULL. */
 static const char *file_option(const struct cli *c)
 {
     static const char *const names[] = {"count", "list", "index", "sample", "config"};
@@ -391,11 +417,12 @@ static int run(const struct cli *c)
     cmd_catch_interrupts();
     if (cli_flag(c, "keys"))
         return print_keys();
-    if (cli_get(c, "file")->given)
+    if (cli_text(c, "file") || cli_text(c, "kernel-spec"))
         return run_file(c);
     e = asked(c, &list, &n, &why);
     if (file_option(c))
-        e = why_set(&why, ERR_INPUT, "--%s asks about a space in a file: expected --file F.json too", file_option(c));
+        e = why_set(&why, ERR_INPUT, "--%s asks about a space in a file: expected --file or --kernel-spec too",
+                    file_option(c));
     if (!e && cli_text(c, "template"))
         e = task_check_templates(cli_text(c, "template"), list, n, &why);
     if (!e)
@@ -409,7 +436,7 @@ static int run(const struct cli *c)
 const struct command cmd_spaces = {
     .name = "spaces",
     .summary = "the templates of a workload, their knobs and the sizes of their spaces",
-    .usage = "spaces WORKLOAD... | --network NAME | --keys | --file F.json [options]",
+    .usage = "spaces WORKLOAD... | --network NAME | --keys | --file F.json | --kernel-spec FILE [options]",
     .example = "tune spaces \"dense f32 m=64 n=2048 k=512\" -v",
     .options = options,
     .run = run,

@@ -28,7 +28,7 @@ static void print_members(const cJSON *o, int depth)
     }
 }
 
-static void print_workload(const char *workload, const struct record *r)
+void cmd_print_workload(const char *workload, const struct record *r)
 {
     char *knobs = r ? cJSON_PrintUnformatted(r->knobs) : NULL;
 
@@ -52,9 +52,9 @@ static void print_workloads(const char *body, const struct best_set *best)
     if (n)
         puts("workloads:");
     for (size_t i = 0; i < n_layers; i++)
-        print_workload(j.layers[i].workload, best_find(best, j.layers[i].workload, NULL));
+        cmd_print_workload(j.layers[i].workload, best_find(best, j.layers[i].workload, NULL));
     for (size_t i = n_layers; i < n; i++)
-        print_workload(best_at(best, i)->workload, best_at(best, i));
+        cmd_print_workload(best_at(best, i)->workload, best_at(best, i));
     if (is_ours)
         job_fini(&j);
 }

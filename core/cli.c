@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/cli.h"
 
+#include "core/nearest.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
@@ -169,46 +171,16 @@ static enum err set_defaults(struct cli *c, struct why *why)
     return ERR_OK;
 }
 
-/* Edit distance with a cap, for "did you mean". */
-static size_t distance(const char *a, const char *b)
-{
-    size_t row[64], n = strlen(b);
-
-    if (n >= 63)
-        return 64;
-    for (size_t j = 0; j <= n; j++)
-        row[j] = j;
-    for (size_t i = 1; a[i - 1]; i++) {
-        size_t diagonal = row[0];
-
-        row[0] = i;
-        for (size_t j = 1; j <= n; j++) {
-            const size_t old = row[j], swap = diagonal + (a[i - 1] != b[j - 1]);
-
-            row[j] = swap;
-            if (old + 1 < row[j])
-                row[j] = old + 1;
-            if (row[j - 1] + 1 < row[j])
-                row[j] = row[j - 1] + 1;
-            diagonal = old;
-        }
-    }
-    return row[n];
-}
-
 static enum err unknown(const struct cli *c, const char *name, struct why *why)
 {
-    const char *nearest = NULL;
-    size_t best = 4;
+    const char *known[CLI_MAX_OPTIONS], *nearest;
+    size_t n = 0;
 
-    for (size_t i = 0; c->options[i].name; i++) {
-        const size_t d = distance(name, c->options[i].name);
-
-        if (d < best) {
-            best = d;
-            nearest = c->options[i].name;
-        }
+    for (; c->options[n].name; n++) {
+        assert(n < CLI_MAX_OPTIONS);
+        known[n] = c->options[n].name;
     }
+    nearest = nearest_name(name, known, n);
     if (nearest)
         return why_set(why, ERR_INPUT, "unknown option --%s (did you mean --%s?)", name, nearest);
     return why_set(why, ERR_INPUT, "unknown option --%s; --help lists them", name);

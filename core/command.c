@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <ctype.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -316,9 +317,17 @@ bool command_answers(const struct command *program, int argc, char **argv, FILE 
     return true;
 }
 
+/* Did who reads it leave, as `head` does when it has enough? */
+static bool reader_left(FILE *to)
+{
+    struct pollfd p = {.fd = fileno(to)};
+
+    return poll(&p, 1, 0) == 1 && (p.revents & POLLERR);
+}
+
 int command_finish(const struct command *program, FILE *to, FILE *errors, int code)
 {
-    if (fflush(to) == 0 && !ferror(to))
+    if ((fflush(to) == 0 && !ferror(to)) || reader_left(to))
         return code;
     fprintf(errors, "%s: standard output could not be written\n", program->name);
     return code ? code : 1;

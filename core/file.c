@@ -111,6 +111,16 @@ enum err dir_make(const char *path, unsigned mode, struct why *why)
     }
 }
 
+enum err dir_flush(const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool ok = fd >= 0 && fsync(fd) == 0;
+
+    if (fd >= 0)
+        close(fd);
+    return ok ? ERR_OK : ERR_IO;
+}
+
 enum err dir_temporary(const char *stem, char *out, size_t n_out, struct why *why)
 {
     const char *base = getenv("TMPDIR");

@@ -22,6 +22,9 @@ enum err file_append(const char *path, const void *bytes, size_t n, bool durable
 /* mkdir -p. */
 enum err dir_make(const char *path, unsigned mode, struct why *why);
 
+/* What was made, renamed and removed in it outlives a power cut now. ERR_IO. */
+enum err dir_flush(const char *path);
+
 /* Makes a fresh directory "<base>/<stem>.XXXXXX", where base is TMPDIR or /tmp; writes its path (PATH_MAX) into `out`.
  */
 enum err dir_temporary(const char *stem, char *out, size_t n_out, struct why *why);

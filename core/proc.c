@@ -25,7 +25,8 @@ struct start {
     char **env;
     cpu_set_t cpus;
     pid_t parent;
-    int null_fd, fail_fd;
+    int null_fd, read_fd, fail_fd; /* the parent reads what fail_fd is told */
+    char uid_map[32], gid_map[32];
 };
 
 static void move_fd(int from, int to, int null_fd)
@@ -48,15 +49,53 @@ static void limit(int what, int64_t bytes)
     setrlimit((__rlimit_resource_t)what, &l);
 }
 
+/* In a namespace of its own a process sees no parent; but nobody else reads its pipe. */
+static bool is_orphan(const struct start *s)
+{
+    struct pollfd p = {.fd = s->fail_fd, .events = POLLOUT};
+
+    if (!(s->o->spaces & CLONE_NEWPID))
+        return getppid() != s->parent;
+    close(s->read_fd);
+    return poll(&p, 1, 0) == 1 && (p.revents & POLLERR);
+}
+
+static bool write_file(const char *path, const char *text)
+{
+    const int fd = open(path, O_WRONLY | O_CLOEXEC);
+    const bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+    if (fd >= 0)
+        close(fd);
+    return ok;
+}
+
+/* 0 in there is who the parent is outside. */
+static bool map_user(const struct start *s)
+{
+    return write_file("/proc/self/setgroups", "deny") && write_file("/proc/self/uid_map", s->uid_map) &&
+           write_file("/proc/self/gid_map", s->gid_map);
+}
+
+static void fail_start(int fd)
+{
+    const int e = errno;
+
+    (void)!write(fd, &e, sizeof e);
+    _exit(127);
+}
+
 static void become_child(const struct start *s)
 {
     const struct proc_options *o = s->o;
-    int fail = s->fail_fd, e;
+    int fail = s->fail_fd;
     sigset_t none;
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != s->parent)
+    if (is_orphan(s))
         _exit(127);
+    if ((o->spaces & CLONE_NEWUSER) && !map_user(s))
+        fail_start(fail);
     if (o->own_group)
         setpgid(0, 0);
     for (int sig = 1; sig < 32; sig++)
@@ -80,9 +119,7 @@ static void become_child(const struct start *s)
     if (o->pass_fd < 0)
         close(3);
     execve(o->argv[0], (char *const *)o->argv, s->env);
-    e = errno;
-    (void)!write(4, &e, sizeof e);
-    _exit(127);
+    fail_start(4);
 }
 
 static size_t name_len(const char *entry)
@@ -147,9 +184,12 @@ enum err proc_start(const struct proc_options *o, pid_t *pid, struct why *why)
         why_set(why, e, "cannot start %s: %s", o->argv[0], strerror(errno));
         goto out;
     }
+    s.read_fd = pipe_fd[0];
     s.fail_fd = pipe_fd[1];
+    snprintf(s.uid_map, sizeof s.uid_map, "0 %u 1", (unsigned)geteuid());
+    snprintf(s.gid_map, sizeof s.gid_map, "0 %u 1", (unsigned)getegid());
     /* No atfork handlers: nng's would panic in the child, which only execs. Not SYS_fork: arm64 has none. */
-    child = (pid_t)syscall(SYS_clone, (long)SIGCHLD, 0L, 0L, 0L, 0L);
+    child = (pid_t)syscall(SYS_clone, (long)(SIGCHLD | o->spaces), 0L, 0L, 0L, 0L);
     if (child == 0)
         become_child(&s);
     close(pipe_fd[1]);

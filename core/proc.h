@@ -20,10 +20,13 @@ struct proc_options {
     const int *cpus;            /* the CPUs the child may run on; NULL = as the parent */
     int n_cpus;
     bool own_group; /* a process group of its own, so that proc_kill reaches grandchildren */
+    int spaces;     /* CLONE_NEW*: namespaces of its own. With CLONE_NEWUSER its user and group are 0 in there, with
+                     * CLONE_NEWPID it is process 1, and what it started ends with it */
 };
 
 /* Starts a child. It dies with the parent's death (PR_SET_PDEATHSIG, checked against a race), inherits no other
- * descriptor, and has default signal handling. ERR_IO with errno's words in `why` when it cannot be started. */
+ * descriptor, and has default signal handling. ERR_IO with errno's words in `why` when it cannot be started, as where
+ * its namespaces are forbidden. */
 enum err proc_start(const struct proc_options *options, pid_t *pid, struct why *why);
 
 /* Sends `signal` to the child's group when it has one, else to it alone. pid <= 0 is ignored. */

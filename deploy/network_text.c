@@ -166,13 +166,13 @@ static enum err put_operands(const struct deploy_set *s, size_t i, size_t *n, st
             continue;
         n_in += !is_output;
         n_out += is_output;
-        if (n_in > step->n_in || n_out > 1)
+        if (n_in > step->n_in || n_out > step->n_out)
             break;
-        buf_printf(out, "%s%d", *n ? ", " : "", is_output ? step->out : step->in[n_in - 1]);
+        buf_printf(out, "%s%d", *n ? ", " : "", is_output ? step->out + n_out - 1 : step->in[n_in - 1]);
         ++*n;
     }
     buf_puts(out, "};\n");
-    return n_in == step->n_in && n_out == 1
+    return n_in == step->n_in && n_out == step->n_out
                ? ERR_OK
                : why_set(why, ERR_UNSUPPORTED, "%s: %s has other tensors than its step", step->name, p->workload);
 }

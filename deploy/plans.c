@@ -123,7 +123,7 @@ static void args(size_t i_plan, int i, const struct exec_launch *l, struct buf *
     static const char *const kinds[] = {
         [EXEC_ARG_BUFFER] = "EXEC_ARG_BUFFER", [EXEC_ARG_I32] = "EXEC_ARG_I32", [EXEC_ARG_U32] = "EXEC_ARG_U32",
         [EXEC_ARG_I64] = "EXEC_ARG_I64",       [EXEC_ARG_F32] = "EXEC_ARG_F32", [EXEC_ARG_LOCAL] = "EXEC_ARG_LOCAL",
-        [EXEC_ARG_F64] = "EXEC_ARG_F64"};
+        [EXEC_ARG_F64] = "EXEC_ARG_F64",       [EXEC_ARG_B8] = "EXEC_ARG_B8",   [EXEC_ARG_B16] = "EXEC_ARG_B16"};
     for (int j = 0; j < l->n_after; j++) {
         if (j == 0)
             buf_printf(out, "static const int p%zu_after%d[] = {", i_plan, i);
@@ -151,8 +151,10 @@ static void args(size_t i_plan, int i, const struct exec_launch *l, struct buf *
 
 static void launch(size_t i_plan, int i, const struct exec_launch *l, struct buf *out)
 {
-    static const char *const ops[] = {
-        [EXEC_KERNEL] = "EXEC_KERNEL", [EXEC_FILL] = "EXEC_FILL", [EXEC_COPY] = "EXEC_COPY"};
+    static const char *const ops[] = {[EXEC_KERNEL] = "EXEC_KERNEL",
+                                      [EXEC_FILL] = "EXEC_FILL",
+                                      [EXEC_COPY] = "EXEC_COPY",
+                                      [EXEC_SYMBOL] = "EXEC_SYMBOL"};
     assert(l->n_args == 0 || l->args);
     buf_printf(out, "    {%s, %s, %d, ", ops[l->op], l->phase == EXEC_PACK ? "EXEC_PACK" : "EXEC_RUN", l->i_module);
     deploy_text_string(l->kernel, out);

@@ -82,6 +82,12 @@ EXEC_API size_t exec_arg_pack(const struct exec_arg *a, const int64_t *iteration
     case EXEC_ARG_F64:
         out->f64 = a->real;
         return sizeof out->f64;
+    case EXEC_ARG_B8:
+        out->b8 = (uint8_t)integer;
+        return sizeof out->b8;
+    case EXEC_ARG_B16:
+        out->b16 = (uint16_t)integer;
+        return sizeof out->b16;
     default:
         return 0;
     }

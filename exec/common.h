@@ -72,6 +72,8 @@ union exec_number {
     int64_t i64;
     float f32;
     double f64;
+    uint8_t b8;
+    uint16_t b16;
     unsigned long long address; /* of a buffer, CUDA */
 };
 EXEC_API size_t exec_arg_pack(const struct exec_arg *a, const int64_t *iteration, union exec_number *out);

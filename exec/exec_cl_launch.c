@@ -156,6 +156,9 @@ EXEC_API enum exec_status exec_cl_launches_init(const struct exec_plan *plan, cl
         memcpy(out->mems, mems, (size_t)plan->n_buffers * sizeof *mems);
     for (int i = 0; status == EXEC_OK && i < plan->n_launches; i++) {
         out->i_launch = i;
+        if (plan->launches[i].op == EXEC_SYMBOL)
+            status = exec_fail(words, EXEC_BAD_ARGUMENT, "%.64s: variables of a module are CUDA's",
+                               plan->launches[i].kernel);
         if (plan->launches[i].op == EXEC_KERNEL) {
             status = exec_cl_make_kernel(out, i, programs, words);
             status = status == EXEC_OK ? exec_cl_first_args(out, i, mems != NULL, words) : status;

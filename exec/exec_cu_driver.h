@@ -27,6 +27,7 @@ struct CUevent_st;
       (struct CUmod_st * *out, const void *image, unsigned n_options, int *options, void **values))                    \
     X(cuModuleUnload, (struct CUmod_st * module))                                                                      \
     X(cuModuleGetFunction, (struct CUfunc_st * *out, struct CUmod_st * module, const char *name))                      \
+    X(cuModuleGetGlobal_v2, (exec_cu_mem * out, size_t * n_bytes, struct CUmod_st * module, const char *name))         \
     X(cuFuncGetAttribute, (int *value, int attribute, struct CUfunc_st *function))                                     \
     X(cuFuncSetAttribute, (struct CUfunc_st * function, int attribute, int value))                                     \
     X(cuOccupancyMaxActiveBlocksPerMultiprocessor,                                                                     \

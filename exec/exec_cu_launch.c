@@ -126,6 +126,25 @@ static enum exec_status exec_cu_find_function(struct exec_cu_launches *l, int i,
                          : exec_cu_ask_function(l, x, l->functions[i], limits, words);
 }
 
+/* Where a variable of the module lies; it takes all bytes that are copied there. */
+static enum exec_status exec_cu_find_symbol(struct exec_cu_launches *l, int i, struct CUmod_st *module,
+                                            struct exec_words *words)
+{
+    const struct exec_launch *x = &l->plan->launches[i];
+    size_t n_bytes = 0;
+    assert(x->n_args == 2);
+    l->error = l->cu->cuModuleGetGlobal_v2(&l->symbols[i], &n_bytes, module, x->kernel);
+    if (l->error == EXEC_CU_NOT_FOUND) {
+        return exec_fail(words, EXEC_BUILD_FAILED, "the module has no variable named %.64s that a kernel uses",
+                         x->kernel);
+    }
+    if (l->error == 0 && (size_t)x->args[1].integer > n_bytes) {
+        return exec_fail(words, EXEC_BUILD_FAILED, "variable %.64s has %zu bytes, %lld are to go there", x->kernel,
+                         n_bytes, (long long)x->args[1].integer);
+    }
+    return exec_cu_check(l->cu, l->error, x->kernel, words);
+}
+
 /* ---- streams and events ---- */
 
 static int exec_cu_make_streams(struct exec_cu_launches *l)
@@ -154,10 +173,11 @@ static int exec_cu_launches_room(struct exec_cu_launches *l)
 {
     const size_t n = (size_t)l->plan->n_launches + 1;
     l->functions = calloc(n, sizeof *l->functions);
+    l->symbols = calloc(n, sizeof *l->symbols);
     l->mems = calloc((size_t)l->plan->n_buffers + 1, sizeof *l->mems);
     l->after = calloc(n, sizeof *l->after);
     l->ran = calloc(n, 1);
-    return l->functions && l->mems && l->after && l->ran;
+    return l->functions && l->symbols && l->mems && l->after && l->ran;
 }
 
 EXEC_API enum exec_status exec_cu_launches_init(const struct exec_cu_calls *cu, const struct exec_plan *plan,
@@ -179,6 +199,8 @@ EXEC_API enum exec_status exec_cu_launches_init(const struct exec_cu_calls *cu, 
         out->i_launch = i;
         if (plan->launches[i].op == EXEC_KERNEL)
             status = exec_cu_find_function(out, i, modules[plan->launches[i].i_module], limits, words);
+        else if (plan->launches[i].op == EXEC_SYMBOL)
+            status = exec_cu_find_symbol(out, i, modules[plan->launches[i].i_module], words);
     }
     if (status != EXEC_OK)
         return status;
@@ -198,6 +220,7 @@ EXEC_API void exec_cu_launches_fini(struct exec_cu_launches *l)
             (void)l->cu->cuStreamDestroy_v2(l->streams[q]);
     }
     free(l->functions);
+    free(l->symbols);
     free(l->mems);
     free(l->after);
     free(l->ran);
@@ -245,10 +268,15 @@ static int exec_cu_start_kernel(struct exec_cu_launches *l, int i, const int64_t
     return l->cu->cuLaunchKernel(l->functions[i], g[0], g[1], g[2], b[0], b[1], b[2], dynamic, stream, params, NULL);
 }
 
-static int exec_cu_start_other(struct exec_cu_launches *l, const struct exec_launch *x)
+static int exec_cu_start_other(struct exec_cu_launches *l, int i)
 {
+    const struct exec_launch *x = &l->plan->launches[i];
     const struct exec_arg *a = x->args;
     unsigned char element[8];
+    if (x->op == EXEC_SYMBOL) {
+        return l->cu->cuMemcpyDtoDAsync_v2(l->symbols[i], l->mems[a[0].integer], (size_t)a[1].integer,
+                                           l->streams[x->queue]);
+    }
     if (x->op == EXEC_COPY) {
         return l->cu->cuMemcpyDtoDAsync_v2(l->mems[a[0].integer], l->mems[a[1].integer], (size_t)a[2].integer,
                                            l->streams[x->queue]);
@@ -270,7 +298,7 @@ static int exec_cu_start(int i, const int64_t *iteration, void *arg)
             error = l->cu->cuStreamWaitEvent(l->streams[x->queue], l->after[other], 0);
     }
     if (error == 0)
-        error = x->op == EXEC_KERNEL ? exec_cu_start_kernel(l, i, iteration) : exec_cu_start_other(l, x);
+        error = x->op == EXEC_KERNEL ? exec_cu_start_kernel(l, i, iteration) : exec_cu_start_other(l, i);
     if (error == 0 && l->after[i]) {
         error = l->cu->cuEventRecord(l->after[i], l->streams[x->queue]);
         l->ran[i] = error == 0;

@@ -23,6 +23,7 @@ struct exec_cu_launches {
     const struct exec_cu_calls *cu;
     const struct exec_plan *plan;
     struct CUfunc_st **functions;             /* one a launch; NULL for fills and copies */
+    exec_cu_mem *symbols;                     /* one a launch: where a symbol lies; 0 */
     exec_cu_mem *mems;                        /* one a buffer; the keeper's to set and to release */
     struct CUstream_st *streams[EXEC_QUEUES]; /* [0] the keeper's; of the others those that the plan uses */
     int64_t n_starts[EXEC_N_PHASES];          /* of a phase, each launch as often as its loops repeat it */

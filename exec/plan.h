@@ -30,7 +30,7 @@ struct exec_words {
 
 enum exec_role { EXEC_INPUT, EXEC_WEIGHT, EXEC_OUTPUT, EXEC_PACKED, EXEC_STATE, EXEC_SCRATCH };
 enum exec_fill { EXEC_FILL_NONE, EXEC_FILL_VALUE, EXEC_FILL_BYTES };
-enum exec_op { EXEC_KERNEL, EXEC_FILL, EXEC_COPY };
+enum exec_op { EXEC_KERNEL, EXEC_FILL, EXEC_COPY, EXEC_SYMBOL };
 /* run: with every run; pack: with the weights; reference: only where a program is verified. */
 enum exec_phase { EXEC_RUN, EXEC_PACK, EXEC_REFERENCE, EXEC_N_PHASES };
 enum exec_arg_kind {
@@ -40,7 +40,9 @@ enum exec_arg_kind {
     EXEC_ARG_I64,
     EXEC_ARG_F32,
     EXEC_ARG_LOCAL,
-    EXEC_ARG_F64
+    EXEC_ARG_F64,
+    EXEC_ARG_B8, /* the low 8 or 16 bits of `integer`: char, short, half and their like */
+    EXEC_ARG_B16
 };
 
 /* Code made for one device; tried before the text. */
@@ -89,7 +91,7 @@ struct exec_launch {
     const char *kernel;
     size_t grid[3], block[3];    /* work-groups, work-items in a group */
     const struct exec_arg *args; /* fill: {buffer, i64 one element, little-endian, i64 its bytes}; copy: {to, from, i64
-                                    bytes} */
+                                    bytes}; symbol (CUDA; `kernel` names a variable of the module): {from, i64 bytes} */
     int n_args;
     int64_t dyn_local; /* CUDA: bytes of dynamic shared memory */
     int cooperative;   /* CUDA: all groups at the same time */

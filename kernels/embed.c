@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* embed.c - host tool of the build: writes text files as C string literals.
- * Usage: embed OUT.c SYMBOL DIR NAME...   -> const struct embedded SYMBOL[] = {{"NAME", "text"}, ..., {NULL, NULL}}; */
+ * Usage: embed OUT.c HEADER SYMBOL DIR NAME...   -> const struct embedded SYMBOL[] = {{"NAME", "text"}, ..., {NULL,
+ * NULL}}; */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -41,8 +42,8 @@ int main(int argc, char **argv)
     FILE *out;
     int failed = 0;
 
-    if (argc < 4) {
-        fprintf(stderr, "usage: embed OUT.c SYMBOL DIR NAME...\n");
+    if (argc < 5) {
+        fprintf(stderr, "usage: embed OUT.c HEADER SYMBOL DIR NAME...\n");
         return 1;
     }
     out = fopen(argv[1], "wb");
@@ -50,9 +51,9 @@ int main(int argc, char **argv)
         fprintf(stderr, "embed: cannot write %s\n", argv[1]);
         return 1;
     }
-    fprintf(out, "#include \"kernels/embedded.h\"\n\n#include <stddef.h>\n\nconst struct embedded %s[] = {\n", argv[2]);
-    for (int i = 4; i < argc && !failed; i++)
-        failed = put_file(out, argv[3], argv[i]);
+    fprintf(out, "#include \"%s\"\n\n#include <stddef.h>\n\nconst struct embedded %s[] = {\n", argv[2], argv[3]);
+    for (int i = 5; i < argc && !failed; i++)
+        failed = put_file(out, argv[4], argv[i]);
     fputs("    {NULL, NULL},\n};\n", out);
     failed |= fclose(out) != 0;
     if (failed)

@@ -28,7 +28,11 @@
 #define NEAR_SCALE (3 * 0x1p-20)  /* times NEAR_ADDEND 52.5, but above it with 1 more, */
 #define NEAR_ADDEND (35 * 0x1p19) /* which floats do not hold */
 #define MOST_TURNS 3              /* blocks of which one is far, one has anything, one is infinite */
-#define OFF_PLACE 0x1p-11         /* of samples: just inside the image and just outside */
+#define OFF_PLACE 0x1p-17         /* of samples: just inside the image and just outside, */
+#define OFF_PLACE_F16 0x1p-11     /* as halves hold it */
+#define EQUAL_F32 0.01309         /* units in which powers of e of 64 and 120 are summed up with the most error */
+#define EQUAL_F16 0.00317
+#define LARGE_WEIGHT 30 /* whose products with inputs up to 1500 are below 65504 */
 
 static bool is(const struct tensor *t, const char *name)
 {
@@ -186,6 +190,10 @@ static void widen_halves(enum exact_data data, enum expect_mode mode, struct ten
                    : data == EXACT_WINOGRAD2 ? 1000 / (MOST_X_F16 * sqrt(terms))
                                              : 4000 / (MOST_X_F16 * sqrt(terms * (mixed > 0 ? 0.35 : 1)));
     t->random.lo = coherent ? t->random.hi : 0;
+    if (coherent) { /* what adds up to 1/150 of a sum, but is lost by itself where sums are f16 */
+        t->random.step = LARGE_WEIGHT;
+        t->random.block = terms_of(w);
+    }
 }
 
 /* Zero points at their ends: of x 0 in the exact pass, 255 in others; of the result, at the odd places, 128 there, 0
@@ -224,11 +232,12 @@ static double products_in_a_sum(const struct workload *w)
     return weights_of(w, &weights) ? (double)terms_of(&weights) : 1;
 }
 
-/* Requantised sums: whole numbers times a power of two, so that a good part of them are halves; those of few small
- * products, so that they are not beyond 127 all. Where there is a bias every second channel has sums beyond 2^24. */
+/* Requantised sums: whole numbers times a third of a power of two, so that a good part of them are halves, many of
+ * these once they are rounded to f32; those of few small products, so that they are not beyond 127 all. Where there is
+ * a bias every second channel has sums beyond 2^24. */
 static void widen_requantised(const struct workload *w, struct tensor *t)
 {
-    const double terms = products_in_a_sum(w), step = ldexp(1, -1 - (int)(log2(terms) / 4));
+    const double terms = products_in_a_sum(w), step = ldexp(1, -1 - (int)(log2(terms) / 4)) / 3;
     const bool has_bias = epilogue_bits_of(w) & EPILOGUE_BIAS;
 
     if (is(t, "scale") && has_bias)
@@ -243,7 +252,7 @@ static void widen_requantised(const struct workload *w, struct tensor *t)
         t->random = (struct program_fill){.kind = FILL_INT, /* some above 1 */
                                           .seed = t->random.seed,
                                           .lo = 1,
-                                          .hi = 8,
+                                          .hi = 24,
                                           .step = step};
     else
         t->random.lo = -(t->random.hi = is(t, "x") || is(t, "w") ? 2 : 8);
@@ -253,10 +262,20 @@ static void widen_requantised(const struct workload *w, struct tensor *t)
     }
 }
 
-/* Of two sizes: sums of these show every rounding. */
+/* Of two sizes: sums of these show roundings. */
 static struct program_fill powers(const struct tensor *t)
 {
     return (struct program_fill){.kind = FILL_INT, .seed = t->random.seed, .lo = -1, .hi = 0};
+}
+
+/* Rows of equal numbers but for one that is larger: their powers are always rounded the same way. Some of 0 alone. */
+static struct program_fill equal_powers(const struct tensor *t)
+{
+    return (struct program_fill){.kind = FILL_ROWS,
+                                 .seed = t->random.seed,
+                                 .hi = 1e-300,
+                                 .step = t->dtype == DTYPE_F16 ? EQUAL_F16 : EQUAL_F32,
+                                 .block = t->shape[1]};
 }
 
 static void widen_softmax(const struct workload *w, enum expect_mode mode, struct tensor *t)
@@ -275,7 +294,7 @@ static void widen_softmax(const struct workload *w, enum expect_mode mode, struc
                                               .block = t->shape[1]};
         return;
     }
-    t->random = mode == EXPECT_ENDS ? powers(t) : spiked(t, 1, t->shape[1]);
+    t->random = mode == EXPECT_ENDS ? equal_powers(t) : spiked(t, 1, t->shape[1]);
 }
 
 /* Gates that are shut or open as a whole, cells far from 0; of ReLU all is larger by one factor, backwards what is
@@ -414,8 +433,11 @@ static void widen_random(const struct workload *w, enum exact_data data, enum ex
     if (is_op(w, "rnn") && !is(t, "dgates") && !(is(t, "x") && workload_get(w, "pass") == 2))
         widen_recurrent(w, t);
     else if (is(t, "offset"))
-        t->random =
-            (struct program_fill){.kind = FILL_INT, .seed = t->random.seed, .lo = -1, .hi = 1, .step = OFF_PLACE};
+        t->random = (struct program_fill){.kind = FILL_INT,
+                                          .seed = t->random.seed,
+                                          .lo = -2,
+                                          .hi = 2,
+                                          .step = t->dtype == DTYPE_F16 ? OFF_PLACE_F16 : OFF_PLACE};
     else if (is_op(w, "reduce") && mode == EXPECT_ENDS)
         end_reduce(w, t);
     else if (is_op(w, "reduce"))
@@ -426,7 +448,10 @@ static void widen_random(const struct workload *w, enum exact_data data, enum ex
         end_pool(w, t);
     else if (is_op(w, "softmax"))
         widen_softmax(w, mode, t);
-    else if (epilogue_bits_of(w) & EPILOGUE_REQUANT)
+    else if (is_op(w, "norm")) { /* squares of factors far from 1 would be infinite */
+        if (is(t, "x"))
+            t->random = spiked(t, 1, t->shape[1]);
+    } else if (epilogue_bits_of(w) & EPILOGUE_REQUANT)
         widen_requantised(w, t);
     else if (is(t, "scale") && is_op(w, "add"))
         t->random = (struct program_fill){.kind = FILL_TURNS, .lo = 3.7, .hi = 0.004};
@@ -439,6 +464,8 @@ static void widen_random(const struct workload *w, enum exact_data data, enum ex
         widen_halves(data, mode, t, list);
     else if (normal)
         widen_factor(w, t);
+    else if (is(t, "zero") && has_products(w)) /* of the pass behind it, too: what is packed may look the same */
+        t->random = zero_ends(w, EXPECT_TURNED);
     else if (dtype_is_bytes(t->dtype) && t->random.kind == FILL_INT)
         widen_bytes(w, t);
     else if (t->dtype == DTYPE_I32 && t->random.kind == FILL_INT &&
@@ -576,27 +603,45 @@ static void change_exact(const struct workload *w, enum expect_mode mode, struct
         f->block = terms_of(t);
 }
 
-/* Elements of a row, of all channels that lie together. */
+/* Elements of a row, of all channels that lie together; of one dimension alone an eighth. */
 static int64_t row_of(const struct tensor *t)
 {
+    if (t->n_dims == 1 && t->n_elems >= 64)
+        return t->n_elems / 8;
     return t->n_dims > 4 ? t->shape[3] * t->shape[4] : t->shape[t->n_dims - 1];
 }
 
-/* Zeros as they lie behind a ReLU, in what the exact pass computes of without powers, and in the random one where sums
- * are plain and of f32: transforms mix what is 0 with what is not, single products of halves lose their last places. */
-static void put_zeros(const struct workload *w, struct tensor *t)
+/* The row, plane or step in time of which zeros of the wide pass are a part; 0 = the tensor has none. Sums that
+ * Winograd's transforms make mix what is 0 with what is not. */
+static int64_t part_of(const struct workload *w, enum exact_data data, const struct tensor *t)
+{
+    const bool is_product = has_products(w) && is(t, "x") && data == EXACT_PLAIN;
+
+    if (is_op(w, "rnn"))
+        return is(t, "x") || is(t, "dy") ? t->n_elems / t->shape[0] : 0;
+    if (is_op(w, "deformable_conv2d") && is(t, "w")) /* sums of one product alone */
+        return terms_of(t);
+    if (only_moves(w) || (is_op(w, "batch_gemm") && is(t, "w")))
+        return row_of(t);
+    return !is_product ? 0 : t->n_dims < 4 || dtype_is_bytes(t->dtype) ? row_of(t) : block_of(t);
+}
+
+/* Zeros as they lie behind a ReLU, in what the exact pass computes of without powers, and in the wide one. */
+static void put_zeros(const struct workload *w, enum exact_data data, enum expect_mode mode, struct tensor *t)
 {
     const bool product = has_products(w) && (is(t, "x") || (is_op(w, "batch_gemm") && is(t, "w")));
-    const bool number = !is(t, "scale") && !is(t, "zero");
+    const bool number = !is(t, "scale") && !is(t, "zero") && !is(t, "at");
+    const int64_t part = part_of(w, data, t);
 
     if (t->exact.kind == FILL_INT && t->exact.block == 0 &&
         (product || (number && (is_op(w, "add") || is_op(w, "pool2d") || is_op(w, "eltwise") || is_op(w, "reduce") ||
-                                is_op(w, "resize2d")))))
+                                is_op(w, "resize2d") || only_moves(w)))))
         t->exact.zeros = row_of(t);
-    if (product && t->dtype == DTYPE_F32 && (is_op(w, "dense") || is_op(w, "batch_gemm"))) {
-        t->random.zeros = row_of(t);
+    if (expect_is_exact(w, mode) || part == 0 || !number || (t->dtype == DTYPE_F16 && mode != EXPECT_IN_F32 && product))
+        return;
+    t->random.zeros = part;
+    if (t->dtype == DTYPE_F32 && t->random.kind == FILL_WIDE)
         t->random.hi *= ANY_FRACTION;
-    }
 }
 
 void expect_widen(const struct workload *w, enum exact_data data, enum expect_mode mode, struct tensor *t)
@@ -605,5 +650,5 @@ void expect_widen(const struct workload *w, enum exact_data data, enum expect_mo
     if (!expect_is_exact(w, mode))
         widen_random(w, data, mode, t);
     if (mode != EXPECT_ENDS)
-        put_zeros(w, t);
+        put_zeros(w, data, mode, t);
 }

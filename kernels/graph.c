@@ -47,7 +47,8 @@ static const struct {
              {"sigmoid", EPILOGUE_SIGMOID},
              {"max", GRAPH_WORD_MAX},
              {"avg", GRAPH_WORD_AVG},
-             {"global", GRAPH_WORD_GLOBAL}};
+             {"global", GRAPH_WORD_GLOBAL},
+             {"u8", GRAPH_WORD_U8}};
 
 /* Of images, by position in a shape; `n` may be left out. */
 static const char *const sizes[] = {"n", "c", "h", "w"};
@@ -78,6 +79,11 @@ static enum err fail(const struct line *l, enum err e, const char *format, ...)
 const char *graph_op_name(enum graph_op op)
 {
     return graph_rules[op].name;
+}
+
+enum dtype graph_dtype(const struct graph *g, size_t i, enum dtype t)
+{
+    return g->nodes[i].bytes ? DTYPE_U8 : t;
 }
 
 bool graph_reads(const struct graph *g, size_t i, size_t of)
@@ -306,6 +312,16 @@ static enum err infer(const struct line *l, const struct graph *g, struct graph_
     n->relu6 = l->words & GRAPH_WORD_RELU6;
     n->curve = l->words & GRAPH_WORD_CURVES;
     n->avg = l->words & GRAPH_WORD_AVG;
+    n->bytes = l->words & GRAPH_WORD_U8;
+    for (int k = 0; k < n->n_in; k++)
+        if (g->nodes[n->in[k]].bytes != (n->op == GRAPH_QUANTIZE ? !n->bytes : n->bytes))
+            return FAIL(l, "%s of %s: only quantize reads floats and gives bytes, or the other way",
+                        graph_op_name(n->op), g->nodes[n->in[k]].name);
+    if (n->op == GRAPH_STATE &&
+        (g->nodes[n->in[0]].op != GRAPH_RNN || (strcmp(n->words, "cn") == 0 && g->nodes[n->in[0]].n_in < 3)))
+        return FAIL(l, "state of %s: expected a recurrent layer, of cn an lstm", g->nodes[n->in[0]].name);
+    if (n->bytes && (n->relu6 || n->curve))
+        return FAIL(l, "%s of bytes has no activation but relu", graph_op_name(n->op));
     e = graph_infer(n, in, l->why);
     return e ? why_prefix(l->why, e, "graph %.40s, line %d", l->graph, l->number) : ERR_OK;
 }
@@ -378,7 +394,7 @@ static enum err check_words(const struct line *l, const struct graph *g)
     struct buf text;
     enum err e;
 
-    if (!graph_rules[n->op].own_words)
+    if (!graph_rules[n->op].own_words || !graph_rules[n->op].sizes)
         return ERR_OK;
     buf_init(&text, WORKLOAD_MAX_TEXT);
     e = graph_node_workload(g, g->n_nodes - 1, DTYPE_F32, 0, &text, l->why);
@@ -387,7 +403,7 @@ static enum err check_words(const struct line *l, const struct graph *g)
     else
         e = workload_parse(buf_text(&text), &w, l->why);
     for (size_t i = e ? 0 : w.op->tensors(&w, list); i-- > 0 && !e;)
-        if (list[i].role == ROLE_OUTPUT && list[i].n_elems != graph_elems(&n->shape))
+        if (list[i].role == ROLE_OUTPUT && strcmp(list[i].name, "y") == 0 && list[i].n_elems != graph_elems(&n->shape))
             e = FAIL(l, "%s gives %lld elements, its shape has %lld", graph_op_name(n->op), (long long)list[i].n_elems,
                      (long long)graph_elems(&n->shape));
     buf_fini(&text);
@@ -550,11 +566,12 @@ static void put_node(const struct graph *g, const struct graph_node *n, struct b
         if (is_key_of(&keys[i], n->op) && !is_otherwise(&keys[i], n->key))
             put_key(&keys[i], &n->key[keys[i].first], out);
     buf_printf(out, "%s%s", n->words[0] ? " " : "", n->words);
-    buf_printf(out, "%s%s\n", n->relu || n->relu6 || n->curve ? " " : "",
+    buf_printf(out, "%s%s%s\n", n->relu || n->relu6 || n->curve ? " " : "",
                n->relu    ? "relu"
                : n->relu6 ? "relu6"
                : n->curve ? epilogue_word(n->curve)
-                          : "");
+                          : "",
+               n->bytes ? " u8" : "");
 }
 
 enum err graph_text(const struct graph *g, struct buf *out)

@@ -12,6 +12,7 @@
 
 #include "core/buf.h"
 #include "core/err.h"
+#include "runtime/dtype.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,6 +44,11 @@ enum graph_op {
     GRAPH_BATCH_GEMM,
     GRAPH_RESIZE,   /* resize2d: images of another size */
     GRAPH_GATHER,   /* rows of a table by numbers */
+    GRAPH_QUANTIZE, /* floats to bytes, or back */
+    GRAPH_RNN,      /* all steps of a recurrent layer */
+    GRAPH_STATE,    /* what such a layer gives besides, the state behind the last step: no kernel */
+    GRAPH_ATTENTION,
+    GRAPH_NORM,     /* of rows */
     GRAPH_CONSTANT, /* weights of the operators that read it: no kernel */
     N_GRAPH_OPS
 };
@@ -70,7 +76,8 @@ struct graph_shape {
     int64_t dim[GRAPH_MAX_RANK];
 };
 
-/* One tensor and the operator that makes it. Layers with weights (conv2d, depthwise_conv2d, dense) have a bias. Of what
+/* One tensor and the operator that makes it. Layers with weights (conv2d, depthwise_conv2d, dense) have a bias,
+ * norm too, but kind=rms. Of what
  * reads a constant the tensor at that place is a weight. */
 struct graph_node {
     char name[GRAPH_NAME_BYTES];
@@ -81,6 +88,7 @@ struct graph_node {
     bool relu6;     /* and what is above 6 is 6; never with relu */
     unsigned curve; /* one of EPILOGUE_CURVES (kernels/epilogue.h) in their place; 0: none */
     bool avg;
+    bool bytes; /* u8 with a scale and zero points in a network of floats, made and read by quantize */
     int64_t key[N_GRAPH_KEYS];
     char words[GRAPH_WORDS_BYTES]; /* "key=value ..." of its workload, of operators with own words */
 };
@@ -116,6 +124,9 @@ const char *graph_op_name(enum graph_op op);
 
 /* Position of a node by name, -1 when there is none. */
 int graph_node_find(const struct graph *g, const char *name);
+
+/* The type of what node `i` gives in a network of type `t`, sums of int8 networks apart. */
+enum dtype graph_dtype(const struct graph *g, size_t i, enum dtype t);
 
 /* Does node `i` read node `of`? */
 bool graph_reads(const struct graph *g, size_t i, size_t of);

@@ -61,7 +61,7 @@ static void list_readers(const struct graph *g, size_t *reader)
 static bool has_open_sums(const struct graph_node *n)
 {
     return (n->op == GRAPH_CONV2D || n->op == GRAPH_DEPTHWISE || n->op == GRAPH_DENSE) && !n->relu && !n->relu6 &&
-           !n->curve;
+           !n->curve && !n->bytes;
 }
 
 void graph_fusions(const struct graph *g, enum dtype t, size_t *with)

@@ -56,7 +56,7 @@ unsigned graph_node_layouts(const struct graph *g, size_t i, enum dtype t)
     for (int l = 1; l < GRAPH_LAYOUTS; l++)
         if (fits(g, i, l))
             bits |= 1u << l;
-    return dtype_is_bytes(t) && (bits & ~1u) ? bits & ~1u : bits;
+    return dtype_is_bytes(graph_dtype(g, i, t)) && g->nodes[i].op != GRAPH_QUANTIZE && (bits & ~1u) ? bits & ~1u : bits;
 }
 
 int graph_gives(const struct graph *g, size_t i, int layout)
@@ -138,13 +138,17 @@ enum err graph_node_workload(const struct graph *g, size_t i, enum dtype t, int 
 {
     const struct graph_node *n = &g->nodes[i];
     const struct graph_rule *rule = &graph_rules[is_of_pixel(g, i, t) ? GRAPH_DENSE : n->op];
+    const enum dtype own = n->op == GRAPH_QUANTIZE ? DTYPE_U8 : graph_dtype(g, i, t);
     enum err e = dtype_is_bytes(t) ? check_bytes(g, i, why) : ERR_OK;
     struct buf text;
 
     assert(rule->sizes != NULL);
+    if (n->op == GRAPH_QUANTIZE && t != DTYPE_F32)
+        return why_set(why, ERR_INPUT, "%s of %s: what is quantised in it is between floats of 32 bits, not %s",
+                       n->name, g->name, dtype_name(t));
     buf_init(&text, WORKLOAD_MAX_TEXT);
-    buf_printf(&text, "%s %s", rule->name, dtype_name(n->op == GRAPH_SOFTMAX ? dtype_of_weights(t) : t));
-    rule->sizes(g, i, t, layout, &text);
+    buf_printf(&text, "%s %s", rule->name, dtype_name(n->op == GRAPH_SOFTMAX ? dtype_of_weights(own) : own));
+    rule->sizes(g, i, own, layout, &text);
     buf_printf(&text, "%s%s", n->words[0] ? " " : "", n->words);
     if (!e)
         e = text.failed ? why_set(why, text.failed, "longer than %d characters", WORKLOAD_MAX_TEXT)
@@ -188,7 +192,7 @@ enum err graph_transform_workload(const struct graph *g, size_t i, enum dtype t,
     enum err e;
 
     buf_init(&text, WORKLOAD_MAX_TEXT);
-    buf_printf(&text, "transform %s", dtype_name(t));
+    buf_printf(&text, "transform %s", dtype_name(graph_dtype(g, i, t)));
     put_images(&g->nodes[i].shape, &text);
     buf_printf(&text, " from=%s to=%s", images_layouts[from], images_layouts[to]);
     e = text.failed ? text.failed : canonical(buf_text(&text), out, why);
@@ -234,6 +238,7 @@ static void add_step(struct lowered *l, size_t i_node, const char *suffix, struc
     memcpy(s->in, in, (size_t)n_in * sizeof in[0]);
     s->n_in = n_in;
     s->out = out;
+    s->n_out = 1;
     for (int k = 0; k < n_in; k++)
         assert(in[k] >= 0 && (size_t)in[k] < l->n_tensors);
     for (int k = 0; k < n_in; k++)
@@ -284,7 +289,7 @@ static enum err tensor_as(struct lowering *x, size_t i_node, int wants, int *out
 static enum dtype output_dtype(const struct graph *g, size_t i, enum dtype t)
 {
     if (!dtype_is_bytes(t))
-        return t;
+        return graph_dtype(g, i, t);
     return g->nodes[i].op == GRAPH_SOFTMAX ? DTYPE_F32 : graph_gives_sums(g, i) ? DTYPE_I32 : t;
 }
 
@@ -329,12 +334,29 @@ static int in_place(struct lowered *l, size_t i, const int *in, int gives, const
         at = piece_at(&w);
     if (!joins && (at < 0 || at % LOWERED_PART_BYTES || l->tensors[in[0]].i_argument >= 0))
         return -1;
-    t = add_tensor(l, i, "", gives, l->dtype);
+    t = add_tensor(l, i, "", gives, graph_dtype(l->graph, i, l->dtype));
     if (!joins)
         make_part(l, t, in[0], at);
     for (int k = 0; k < n->n_in && joins; k++)
         make_part(l, in[k], t, k ? l->tensors[in[0]].n_bytes : 0);
     return t;
+}
+
+/* The further outputs of the recurrent layer whose step is the last one. */
+static void add_states(struct lowered *l, size_t i)
+{
+    static const char *const suffixes[] = {"_hn", "_cn"};
+    const struct graph_node *n = &l->graph->nodes[i];
+    struct lowered_step *s = &l->steps[l->n_steps - 1];
+
+    for (int k = 1; k < n->n_in; k++) {
+        struct lowered_tensor *t = &l->tensors[add_tensor(l, i, suffixes[k - 1], 0, l->dtype)];
+
+        t->n_bytes = n->shape.dim[1] * n->shape.dim[2] * (int64_t)dtype_bytes(l->dtype);
+        t->first = t->last = (int)l->n_steps - 1;
+        s->n_out++;
+    }
+    assert(s->out + s->n_out == (int)l->n_tensors);
 }
 
 static enum err lower_node(struct lowering *x, size_t i)
@@ -351,8 +373,8 @@ static enum err lower_node(struct lowering *x, size_t i)
             e = tensor_as(x, (size_t)n->in[k], graph_wants(l->graph, i, k, layout), &in[n_in++]);
     if (e)
         return e;
-    if (n->op == GRAPH_RESHAPE) {
-        *made = in[0];
+    if (n->op == GRAPH_RESHAPE || n->op == GRAPH_STATE) {
+        *made = n->op == GRAPH_RESHAPE ? in[0] : in[0] + (n->words[0] == 'c' ? 2 : 1);
         return ERR_OK;
     }
     buf_init(&text, WORKLOAD_MAX_TEXT);
@@ -368,6 +390,8 @@ static enum err lower_node(struct lowering *x, size_t i)
     }
     *made = add_tensor(l, i, "", gives, output_dtype(l->graph, i, l->dtype));
     add_step(l, i, "", &text, in, n_in, *made);
+    if (n->op == GRAPH_RNN)
+        add_states(l, i);
     return ERR_OK;
 }
 

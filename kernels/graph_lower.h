@@ -77,7 +77,8 @@ struct lowered_step {
     bool is_transform; /* or a copy */
     char *workload;
     int in[GRAPH_MAX_INPUTS], n_in; /* tensors, in the order of the inputs of the workload's operator */
-    int out;
+    int out; /* and of recurrent layers, whose states are outputs too, the n_out - 1 tensors behind it */
+    int n_out;
 };
 
 /* What the caller gives to be read or written: dense, images in nchw. */

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define STEPS (GRAPH_KEY(STRIDE_H) | GRAPH_KEY(TOP))
-#define RELUS (GRAPH_WORD_RELU | GRAPH_WORD_RELU6 | GRAPH_WORD_CURVES)
+#define RELUS (GRAPH_WORD_RELU | GRAPH_WORD_RELU6 | GRAPH_WORD_CURVES | GRAPH_WORD_U8)
 
 /* ---- shapes ---- */
 
@@ -135,7 +135,7 @@ static enum err dense_shape(struct graph_node *n, const struct graph_shape *cons
     if (in[0]->rank < 2)
         return why_set(why, ERR_INPUT, "dense reads rows, of 2 dimensions or more");
     n->shape = (struct graph_shape){2, {in[0]->dim[0], n->key[GRAPH_K]}};
-    return ERR_OK;
+    return n->n_in > 1 ? check_addend(n, in[1], why) : ERR_OK;
 }
 
 static enum err concat_shape(struct graph_node *n, const struct graph_shape *const in[], struct why *why)
@@ -203,7 +203,7 @@ bool graph_gives_sums(const struct graph *g, size_t i)
 {
     bool read = false;
 
-    if (g->nodes[i].op != GRAPH_DENSE)
+    if (g->nodes[i].op != GRAPH_DENSE || g->nodes[i].bytes)
         return false;
     for (size_t k = i + 1; k < g->n_nodes; k++) {
         if (graph_reads(g, k, i) && g->nodes[k].op == GRAPH_SOFTMAX)
@@ -298,6 +298,12 @@ static void softmax_sizes(const struct graph *g, size_t i, enum dtype t, int lay
     buf_printf(out, " m=%lld n=%lld", (long long)s->dim[0], (long long)graph_stretch(s, 1, s->rank));
 }
 
+static enum err norm_shape(struct graph_node *n, const struct graph_shape *const in[], struct why *why)
+{
+    n->shape = *in[0];
+    return in[0]->rank > 1 ? ERR_OK : why_set(why, ERR_INPUT, "norm reads rows, of 2 dimensions or more");
+}
+
 static void reduce_sizes(const struct graph *g, size_t i, enum dtype t, int layout, struct buf *out)
 {
     const struct graph_shape *x = read_by(g, i);
@@ -377,6 +383,126 @@ static void gather_sizes(const struct graph *g, size_t i, enum dtype t, int layo
         buf_puts(out, " weights=x");
 }
 
+/* x[t,i,b], h0[1,h,b] and, of lstm, c0 the same; y[t,h,b]. */
+static enum err rnn_shape(struct graph_node *n, const struct graph_shape *const in[], struct why *why)
+{
+    const struct graph_shape *y = &n->shape;
+    const bool lstm = !strstr(n->words, "cell=") || strstr(n->words, "cell=lstm");
+    char h[32];
+
+    if (in[0]->rank != 3 || y->rank != 3 || y->dim[0] != in[0]->dim[0] || y->dim[2] != in[0]->dim[2])
+        return why_set(why, ERR_INPUT, "rnn reads t x i x b and gives t x h x b");
+    snprintf(h, sizeof h, "h=%lld", (long long)y->dim[1]);
+    if (!strstr(n->words, h) || strncmp(n->words, "l=", 2) == 0 || strstr(n->words, "pass=") || strstr(n->words, " l="))
+        return why_set(why, ERR_INPUT, "rnn of a graph is one forward layer with %s as its shape has it", h);
+    if (n->n_in != (lstm ? 3 : 2))
+        return why_set(why, ERR_INPUT, "rnn reads x + h0, and c0 of lstm alone");
+    for (int k = 1; k < n->n_in; k++)
+        if (graph_elems(in[k]) != y->dim[1] * y->dim[2])
+            return why_set(why, ERR_INPUT, "an initial state of rnn has h x b numbers");
+    return ERR_OK;
+}
+
+static void rnn_sizes(const struct graph *g, size_t i, enum dtype t, int layout, struct buf *out)
+{
+    const struct graph_shape *x = read_by(g, i);
+
+    (void)t;
+    (void)layout;
+    buf_printf(out, " i=%lld b=%lld t=%lld", (long long)x->dim[1], (long long)x->dim[2], (long long)x->dim[0]);
+}
+
+/* hn, or cn of lstm, h x b; graph.c sees that it is of a recurrent layer. */
+static enum err state_shape(struct graph_node *n, const struct graph_shape *const in[], struct why *why)
+{
+    if (in[0]->rank != 3 || (strcmp(n->words, "hn") != 0 && strcmp(n->words, "cn") != 0))
+        return why_set(why, ERR_INPUT, "state is hn or cn of a recurrent layer");
+    n->shape = (struct graph_shape){2, {in[0]->dim[1], in[0]->dim[2]}};
+    return ERR_OK;
+}
+
+static void quantize_sizes(const struct graph *g, size_t i, enum dtype t, int layout, struct buf *out)
+{
+    (void)t;
+    (void)layout;
+    buf_printf(out, " n=%lld back=%d", (long long)graph_elems(&g->nodes[i].shape), !g->nodes[i].bytes);
+}
+
+/* Sizes of attention, [batch, heads, rows, numbers] of q, k, v and y whatever their order. */
+struct attended {
+    int64_t b, heads, q, k, d, dv, group;
+};
+
+static bool is_rows_first(const struct graph_node *n)
+{
+    const char *word = strstr(n->words, "layout=");
+
+    return word && strncmp(word, "layout=blhd", strlen("layout=blhd")) == 0;
+}
+
+static struct attended attended_by(const struct graph_node *n, const struct graph_shape *const in[])
+{
+    const int heads = is_rows_first(n) ? 2 : 1, rows = 3 - heads;
+
+    return (struct attended){.b = in[0]->dim[0],
+                             .heads = in[0]->dim[heads],
+                             .q = in[0]->dim[rows],
+                             .k = in[1]->dim[rows],
+                             .d = in[0]->dim[3],
+                             .dv = in[2]->dim[3],
+                             .group = in[1]->dim[heads] ? in[0]->dim[heads] / in[1]->dim[heads] : 0};
+}
+
+/* What a mask adds is shaped by its word; the workload's parser tells what else is wrong with the words. */
+static bool fits_mask(const struct graph_node *n, const struct graph_shape *mask, const struct attended *a)
+{
+    const char *word = strstr(n->words, "mask=");
+    struct graph_shape shape = {.rank = 0};
+
+    for (const char *axis = word ? word + strlen("mask=") : ""; *axis && strchr("bhqk", *axis); axis++)
+        shape.dim[shape.rank++] = *axis == 'b' ? a->b : *axis == 'h' ? a->heads : *axis == 'q' ? a->q : a->k;
+    return mask ? graph_same_shape(mask, &shape) : shape.rank == 0;
+}
+
+static enum err attention_shape(struct graph_node *n, const struct graph_shape *const in[], struct why *why)
+{
+    const int heads = is_rows_first(n) ? 2 : 1;
+    struct attended a;
+
+    if (in[0]->rank != 4 || in[1]->rank != 4 || in[2]->rank != 4)
+        return why_set(why, ERR_INPUT, "attention reads queries, keys and values of 4 dimensions");
+    a = attended_by(n, in);
+    if (in[1]->dim[0] != a.b || in[2]->dim[0] != a.b || in[1]->dim[3] != a.d || in[2]->dim[3 - heads] != a.k ||
+        in[1]->dim[heads] * a.group != a.heads || in[2]->dim[heads] != in[1]->dim[heads])
+        return why_set(why, ERR_INPUT, "queries, keys and values of attention do not fit each other");
+    if (strstr(n->words, "lengths="))
+        return why_set(why, ERR_INPUT, "attention of a graph has no lengths: mask=bk hides what is behind them");
+    if (!fits_mask(n, n->n_in > 3 ? in[3] : NULL, &a))
+        return why_set(why, ERR_INPUT, "attention adds a tensor of the axes that mask= names, and no other");
+    n->shape = *in[0];
+    n->shape.dim[3] = a.dv;
+    return ERR_OK;
+}
+
+static void attention_sizes(const struct graph *g, size_t i, enum dtype t, int layout, struct buf *out)
+{
+    const struct graph_node *n = &g->nodes[i];
+    const struct graph_shape *in[3];
+    struct attended a;
+
+    (void)t;
+    (void)layout;
+    for (int k = 0; k < 3; k++)
+        in[k] = &g->nodes[n->in[k]].shape;
+    a = attended_by(n, in);
+    buf_printf(out, " b=%lld heads=%lld q=%lld k=%lld d=%lld", (long long)a.b, (long long)a.heads, (long long)a.q,
+               (long long)a.k, (long long)a.d);
+    if (a.dv != a.d)
+        buf_printf(out, " dv=%lld", (long long)a.dv);
+    if (a.group > 1)
+        buf_printf(out, " group=%lld", (long long)a.group);
+}
+
 /* All but the elements of x are own words. */
 static void copy_sizes(const struct graph *g, size_t i, enum dtype t, int layout, struct buf *out)
 {
@@ -409,13 +535,13 @@ const struct graph_rule graph_rules[N_GRAPH_OPS] = {
                       .least_in = 1,
                       .most_in = 1,
                       .takes = GRAPH_KEY(R) | GRAPH_KEY(S) | STEPS,
-                      .words = GRAPH_WORD_MAX | GRAPH_WORD_AVG | GRAPH_WORD_GLOBAL,
+                      .words = GRAPH_WORD_MAX | GRAPH_WORD_AVG | GRAPH_WORD_GLOBAL | GRAPH_WORD_U8,
                       .blocks = true,
                       .shape = window_shape,
                       .sizes = pool_sizes},
     [GRAPH_DENSE] = {.name = "dense",
                      .least_in = 1,
-                     .most_in = 1,
+                     .most_in = 2,
                      .needs = GRAPH_KEY(K),
                      .words = RELUS,
                      .shape = dense_shape,
@@ -423,7 +549,7 @@ const struct graph_rule graph_rules[N_GRAPH_OPS] = {
     [GRAPH_ADD] = {.name = "add",
                    .least_in = 2,
                    .most_in = 2,
-                   .words = GRAPH_WORD_RELU,
+                   .words = GRAPH_WORD_RELU | GRAPH_WORD_U8,
                    .blocks = true,
                    .shape = shape_of_first,
                    .sizes = add_sizes},
@@ -432,6 +558,14 @@ const struct graph_rule graph_rules[N_GRAPH_OPS] = {
     [GRAPH_SOFTMAX] = {.name = "softmax", .least_in = 1, .most_in = 1, .shape = softmax_shape, .sizes = softmax_sizes},
     [GRAPH_GATHER] =
         {.name = "gather", .least_in = 2, .most_in = 2, .constants = 1, .shape = gather_shape, .sizes = gather_sizes},
+    [GRAPH_ATTENTION] = {.name = "attention",
+                         .least_in = 3,
+                         .most_in = 4,
+                         .own_words = true,
+                         .shape = attention_shape,
+                         .sizes = attention_sizes},
+    [GRAPH_NORM] =
+        {.name = "norm", .least_in = 1, .most_in = 1, .own_words = true, .shape = norm_shape, .sizes = softmax_sizes},
     [GRAPH_CONSTANT] = {.name = "constant", .has_shape = true, .shape = given_shape},
     [GRAPH_ELTWISE] = {.name = "eltwise",
                        .least_in = 1,
@@ -447,7 +581,27 @@ const struct graph_rule graph_rules[N_GRAPH_OPS] = {
                       .own_words = true,
                       .shape = reduce_shape,
                       .sizes = reduce_sizes},
-    [GRAPH_RESHAPE] = {.name = "reshape", .least_in = 1, .most_in = 1, .has_shape = true, .shape = reshape_shape},
+    [GRAPH_RESHAPE] = {.name = "reshape",
+                       .least_in = 1,
+                       .most_in = 1,
+                       .words = GRAPH_WORD_U8,
+                       .has_shape = true,
+                       .shape = reshape_shape},
+    [GRAPH_RNN] = {.name = "rnn",
+                   .least_in = 2,
+                   .most_in = 3,
+                   .has_shape = true,
+                   .own_words = true,
+                   .shape = rnn_shape,
+                   .sizes = rnn_sizes},
+    [GRAPH_STATE] = {.name = "state", .least_in = 1, .most_in = 1, .own_words = true, .shape = state_shape},
+    [GRAPH_QUANTIZE] = {.name = "quantize",
+                        .least_in = 1,
+                        .most_in = 1,
+                        .words = GRAPH_WORD_U8,
+                        .blocks = true,
+                        .shape = shape_of_first,
+                        .sizes = quantize_sizes},
     [GRAPH_COPY] = {.name = "strided_copy",
                     .least_in = 1,
                     .most_in = 1,

@@ -14,7 +14,14 @@
 
 /* A bit for each key; a key of several numbers has that of the first. */
 #define GRAPH_KEY(k) (1u << GRAPH_##k)
-enum { GRAPH_WORD_RELU = 1, GRAPH_WORD_MAX = 2, GRAPH_WORD_AVG = 4, GRAPH_WORD_GLOBAL = 8, GRAPH_WORD_RELU6 = 16 };
+enum {
+    GRAPH_WORD_RELU = 1,
+    GRAPH_WORD_MAX = 2,
+    GRAPH_WORD_AVG = 4,
+    GRAPH_WORD_GLOBAL = 8,
+    GRAPH_WORD_RELU6 = 16,
+    GRAPH_WORD_U8 = 1 << 16
+};
 #define GRAPH_WORD_CURVES EPILOGUE_CURVES /* the words of the epilogue, at its bits */
 
 struct graph_rule {
@@ -38,7 +45,8 @@ enum err graph_eltwise_shape(struct graph_node *n, const struct graph_shape *con
 void graph_eltwise_sizes(const struct graph *g, size_t i, enum dtype t, int layout, struct buf *out);
 bool graph_eltwise_fits(const struct graph *g, size_t i, int lanes);
 
-/* In int8: a dense layer gives its sums to softmax, which alone reads it then, and to the caller where nobody does. */
+/* In int8 networks: a dense layer gives its sums to softmax, which alone reads it then, and to the caller where nobody
+ * does. */
 bool graph_gives_sums(const struct graph *g, size_t i);
 
 #endif

@@ -12,7 +12,9 @@
 #include "kernels/depthwise_conv2d/depthwise_conv2d.h"
 #include "kernels/eltwise/eltwise.h"
 #include "kernels/gather/gather.h"
+#include "kernels/norm/norm.h"
 #include "kernels/pool2d/pool2d.h"
+#include "kernels/quantize/quantize.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/resize2d/resize2d.h"
 #include "kernels/rnn/rnn.h"
@@ -44,6 +46,8 @@ const struct operator_desc *const operator_table[] = {
     &operator_gather,
     &operator_resize2d,
     &operator_attention,
+    &operator_norm,
+    &operator_quantize,
     /* the next one here */
     NULL,
 };

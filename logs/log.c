@@ -50,7 +50,8 @@ static enum err append_locked(int fd, const char *path, const char *line, size_t
         if (done < 0)
             e = io_error(path, why);
         else if ((size_t)done != text.len)
-            e = why_set(why, ERR_IO, "%s: only %zd of %zu bytes written", path, done, text.len);
+            e = why_set(why, ERR_IO, "%s: only %zd of %zu bytes written: the disk, or a quota, is full", path, done,
+                        text.len);
     }
     buf_fini(&text);
     return e;

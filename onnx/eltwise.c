@@ -161,17 +161,26 @@ static bool read_operand(struct onnx_import *m, const struct onnx_value *v, stru
     return out->i_layer >= 0;
 }
 
+/* One layer, or the elements of one in one shape. */
+static bool is_same(const struct onnx_import *m, int a, int b)
+{
+    const struct graph_node *x = &m->layers[a].node, *y = &m->layers[b].node;
+
+    return a == b || (x->op == GRAPH_RESHAPE && y->op == GRAPH_RESHAPE && x->in[0] == y->in[0] &&
+                      graph_same_shape(&x->shape, &y->shape));
+}
+
 static void put_input(struct chain *c, int i_layer)
 {
     int k = 0;
 
-    while (k < c->n_in && c->in[k] != i_layer)
+    while (k < c->n_in && !is_same(c->m, c->in[k], i_layer))
         k++;
     if (k == ELTWISE_MAX_INPUTS) {
         c->failed = true;
         return;
     }
-    c->in[k] = i_layer;
+    c->in[k] = k == c->n_in ? i_layer : c->in[k];
     c->n_in = k == c->n_in ? k + 1 : c->n_in;
     buf_printf(&c->text, "%c", 'a' + k);
 }
@@ -204,7 +213,8 @@ static void put_operand(struct chain *c, const struct operand *o, const struct g
 
     if (o->is_number)
         put_number(c, (double)o->number);
-    else if (n && o->sole && n->op == GRAPH_ELTWISE && graph_same_shape(&n->shape, y)) {
+    else if (n && o->sole && n->op == GRAPH_ELTWISE && !c->m->layers[o->i_layer].quant &&
+             graph_same_shape(&n->shape, y)) {
         c->has_inlined = true;
         put_calls(c, n);
     } else

@@ -104,8 +104,7 @@ enum onnx_role onnx_cast(struct onnx_import *m, const Onnx__NodeProto *node)
     const int64_t to = onnx_attribute_int(node, "to", 0);
     const bool is_float = onnx_is_float_type(to) || (like && like->is_float);
     const bool is_truth = to == ONNX__TENSOR_PROTO__DATA_TYPE__BOOL;
-    const bool is_int =
-        is_truth || to == ONNX__TENSOR_PROTO__DATA_TYPE__INT64 || to == ONNX__TENSOR_PROTO__DATA_TYPE__INT32;
+    const bool is_int = onnx_is_whole_type(to);
     double *v;
 
     if (!x || (!is_float && !is_int))

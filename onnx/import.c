@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "onnx/import.h"
 
+#include "onnx/expand.h"
 #include "onnx/model.h"
 #include "onnx/views.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -245,15 +247,15 @@ static enum err read_inputs(struct onnx_import *m, struct why *why)
 
 /* ---- nodes ---- */
 
-/* The row of a node's operator. */
-static struct onnx_row *row_of(struct onnx_import *m, const Onnx__NodeProto *node)
+/* The row of a node's operator, or of the one that it is counted as. */
+static struct onnx_row *row_of(struct onnx_import *m, const Onnx__NodeProto *node, const char *origin)
 {
-    const char *type = node->op_type ? node->op_type : "";
+    const char *type = origin ? origin : node->op_type ? node->op_type : "";
+    const bool own = origin || is_own_domain(node->domain);
     char op[128];
     char *kept;
 
-    snprintf(op, sizeof op, "%.60s%s%.60s", is_own_domain(node->domain) ? "" : node->domain,
-             is_own_domain(node->domain) ? "" : ".", type);
+    snprintf(op, sizeof op, "%.60s%s%.60s", own ? "" : node->domain, own ? "" : ".", type);
     for (size_t i = 0; i < m->n_rows; i++)
         if (strcmp(m->rows[i].op, op) == 0)
             return &m->rows[i];
@@ -312,7 +314,7 @@ static enum onnx_role check_known(struct onnx_import *m, const Onnx__NodeProto *
         if (!strstr(o->attributes, name))
             return onnx_refuse(m, "attribute%s is not known", name);
     }
-    if (!onnx_out(m, node, 0))
+    if (!onnx_out(m, node, 0) && o->run != onnx_recurrent)
         return onnx_refuse(m, "it has no output");
     return ONNX_FOLDED;
 }
@@ -340,12 +342,18 @@ static enum err check_inputs(struct onnx_import *m, const Onnx__NodeProto *node,
     return ERR_OK;
 }
 
-static enum err note(struct onnx_import *m, const Onnx__NodeProto *node, enum onnx_role role, struct why *why)
+/* Of what stands for a part of an operator only what is not supported is counted. */
+static enum err note(struct onnx_import *m, const Onnx__NodeProto *node, const char *origin, enum onnx_role role,
+                     struct why *why)
 {
-    struct onnx_row *row = row_of(m, node);
+    const bool counts = !origin || *origin || role == ONNX_UNSUPPORTED;
+    struct onnx_row *row = counts ? row_of(m, node, origin && *origin ? origin : NULL) : NULL;
     const char *name = node->name && *node->name ? node->name : node->n_output ? node->output[0] : "";
     char *words;
 
+    m->i_row = row ? (int)(row - m->rows) + 1 : 0;
+    if (!counts)
+        return ERR_OK;
     if (!row)
         return why_set(why, ERR_LIMIT, "more operators than a model of this size may have");
     row->n[role]++;
@@ -360,24 +368,35 @@ static enum err note(struct onnx_import *m, const Onnx__NodeProto *node, enum on
     return ERR_OK;
 }
 
+void onnx_fold_maker(struct onnx_import *m, const struct onnx_value *v)
+{
+    if (!v->i_row)
+        return; /* part of an operator, which is not counted by itself */
+    assert(m->rows[v->i_row - 1].n[v->role] > 0);
+    m->rows[v->i_row - 1].n[v->role]--;
+    m->rows[v->i_row - 1].n[ONNX_FOLDED]++;
+}
+
 /* Are the elements that a node gives floats? As those of its first input, of Where and CastLike its second, but for
  * operators with a type of their own. */
 static bool gives_floats(const struct onnx_import *m, const Onnx__NodeProto *node)
 {
-    static const char *const whole[] = {"And",   "ArgMax", "ArgMin", "Equal",       "Greater", "GreaterOrEqual",
-                                        "IsInf", "IsNaN",  "Less",   "LessOrEqual", "Not",     "Or",
-                                        "Xor"};
+    static const char *const whole[] = {"And",   "ArgMax", "ArgMin",      "Equal", "Greater", "GreaterOrEqual", "IsInf",
+                                        "IsNaN", "Less",   "LessOrEqual", "Not",   "Or",      "QuantizeLinear", "Xor"};
     const bool second = strcmp(node->op_type, "Where") == 0 || strcmp(node->op_type, "CastLike") == 0;
     const struct onnx_value *x = onnx_in(m, node, second);
 
     for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++)
         if (strcmp(node->op_type, whole[i]) == 0)
             return false;
+    if (strcmp(node->op_type, "DequantizeLinear") == 0)
+        return true;
     return strcmp(node->op_type, "Cast") == 0 ? onnx_is_float_type(onnx_attribute_int(node, "to", 0))
                                               : !x || x->is_float;
 }
 
-static enum err read_node(struct onnx_import *m, const Onnx__NodeProto *node, struct why *why)
+/* Node i, of which `origin` is the operator that it is counted as. */
+static enum err read_node(struct onnx_import *m, const Onnx__NodeProto *node, const char *origin, struct why *why)
 {
     const struct onnx_operator *o = operator_of(node);
     enum onnx_role role = check_known(m, node, o);
@@ -401,7 +420,17 @@ static enum err read_node(struct onnx_import *m, const Onnx__NodeProto *node, st
     }
     if (role == ONNX_UNSUPPORTED && node->op_type)
         onnx_stand_in(m, node);
-    return note(m, node, role, why);
+    e = note(m, node, origin, role, why);
+    for (size_t i = 0; i < node->n_output; i++) {
+        struct onnx_value *v = onnx_out(m, node, i);
+
+        if (v) {
+            v->maker = node;
+            v->role = role;
+            v->i_row = m->i_row;
+        }
+    }
+    return e;
 }
 
 static bool is_given(const struct onnx_import *m, int i_layer)
@@ -456,7 +485,23 @@ static bool is_known_output(struct onnx_import *m, const Onnx__ValueInfoProto *o
     return false;
 }
 
-/* Finds the outputs and marks the layers that they depend on; all inputs are arguments of the network. */
+/* Marks the layers that outputs depend on; all inputs are arguments of the network. */
+static void mark_live(struct onnx_import *m)
+{
+    for (size_t i = 0; i < m->n_layers; i++)
+        m->layers[i].live = m->layers[i].node.op == GRAPH_INPUT;
+    for (size_t k = 0; k < m->n_outputs; k++)
+        m->layers[m->outputs[k]].live = true;
+    for (size_t i = m->n_layers; i-- > 0;) {
+        const struct onnx_layer *l = &m->layers[i];
+
+        m->is_whole = m->is_whole && !(l->live && l->is_missing);
+        for (int k = 0; k < l->node.n_in && l->live; k++)
+            m->layers[l->node.in[k]].live = true;
+    }
+}
+
+/* Finds the outputs. */
 static void find_outputs(struct onnx_import *m)
 {
     const Onnx__GraphProto *g = m->file.model->graph;
@@ -467,16 +512,6 @@ static void find_outputs(struct onnx_import *m)
             m->is_whole = false;
     for (size_t k = 0; k < g->n_output; k++)
         m->is_whole = read_output(m, value_named(m, g->output[k]->name)) && m->is_whole;
-    for (size_t k = 0; k < m->n_outputs; k++)
-        m->layers[m->outputs[k]].live = true;
-    for (size_t i = m->n_layers; i-- > 0;) {
-        struct onnx_layer *l = &m->layers[i];
-
-        l->live = l->live || l->node.op == GRAPH_INPUT;
-        m->is_whole = m->is_whole && !(l->live && l->is_missing);
-        for (int k = 0; k < l->node.n_in && l->live; k++)
-            m->layers[l->node.in[k]].live = true;
-    }
 }
 
 static enum err read_model(struct onnx_import *m, struct why *why)
@@ -484,6 +519,8 @@ static enum err read_model(struct onnx_import *m, struct why *why)
     const Onnx__GraphProto *g = m->file.model->graph;
     enum err e = g->n_sparse_initializer ? why_set(why, ERR_UNSUPPORTED, "sparse constants") : read_opset(m, why);
 
+    if (!e)
+        e = onnx_expand_nodes(&m->file, &m->origins, why);
     if (!e)
         e = list_values(m, why);
     if (!e)
@@ -495,9 +532,13 @@ static enum err read_model(struct onnx_import *m, struct why *why)
     if (!e)
         e = read_inputs(m, why);
     for (size_t i = 0; i < g->n_node && !e; i++)
-        e = read_node(m, g->node[i], why);
-    if (!e)
+        e = read_node(m, g->node[i], m->origins ? m->origins[i] : NULL, why);
+    if (!e) {
         find_outputs(m);
+        mark_live(m);
+        onnx_join_bytes(m);
+        mark_live(m);
+    }
     return !e && m->failed ? why_set(why, ERR_LIMIT, "more than %d layers, or memory", GRAPH_MAX_NODES) : e;
 }
 

@@ -29,13 +29,13 @@ bool onnx_is_vector(const struct onnx_value *v, int64_t n)
     return !v || (v->kind == ONNX_CONSTANT && v->shape.rank == 1 && v->shape.dim[0] == n);
 }
 
+/* May an activation follow in its kernel? */
 static bool has_weights(const struct onnx_layer *l)
 {
-    return l->bias != NULL;
+    return l->bias != NULL && l->node.op != GRAPH_NORM;
 }
 
-/* Could what follows be done in the kernel of the layer that gives `v`? */
-static bool is_open(const struct onnx_import *m, const struct onnx_value *v)
+bool onnx_is_open(const struct onnx_import *m, const struct onnx_value *v)
 {
     const struct graph_node *n = &maker_of(m, v)->node;
 
@@ -218,6 +218,7 @@ enum onnx_role onnx_matmul(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     struct onnx_value *a = onnx_in(m, node, 0), *b = onnx_in(m, node, 1);
     struct onnx_view x, w;
+    enum onnx_role role;
 
     if (!a || !b || a->shape.rank < 1 || b->shape.rank < 1)
         return onnx_refuse(m, "expected two matrices");
@@ -227,6 +228,8 @@ enum onnx_role onnx_matmul(struct onnx_import *m, const Onnx__NodeProto *node)
         return onnx_is_activation(a) && !onnx_dense(m, a)             ? ONNX_UNSUPPORTED
                : new_dense(m, node, a, b, false, 1) < 0 && !m->failed ? ONNX_UNSUPPORTED
                                                                       : ONNX_TUNED;
+    if (onnx_attention_ends(m, node, &role))
+        return role;
     matrix_of(a, true, &x);
     matrix_of(b, false, &w);
     return multiply(m, node, a, &x, b, &w);
@@ -280,7 +283,17 @@ static bool folds_scale(const struct onnx_import *m, const struct onnx_value *x,
 {
     const struct onnx_layer *l = maker_of(m, x);
 
-    return is_open(m, x) && has_weights(l) && l->node.n_in == 1 && is_channels(m, x, axis);
+    return onnx_is_open(m, x) && l->bias && l->node.n_in == 1 && is_channels(m, x, axis);
+}
+
+/* Has a layer a place for what is added? */
+static bool takes_term(const struct onnx_layer *l, const double *term, int64_t n)
+{
+    bool is_zero = true;
+
+    for (int64_t k = 0; k < n; k++)
+        is_zero = is_zero && !(term[k] < 0 || term[k] > 0);
+    return is_zero || !onnx_is_rms(l);
 }
 
 /* y = x * factor + term, a number for each channel, at `axis`, each: into the weights of the layer that gives x, or a
@@ -288,7 +301,7 @@ static bool folds_scale(const struct onnx_import *m, const struct onnx_value *x,
 static enum onnx_role scale_channels(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
                                      int axis, const double *factor, const double *term)
 {
-    const bool folds = folds_scale(m, x, axis);
+    const bool folds = folds_scale(m, x, axis) && takes_term(maker_of(m, x), term, x->shape.dim[axis]);
     const int i = folds ? x->i_layer : onnx_new_scale(m, node, as_images(m, x, axis));
     struct onnx_layer *l = i < 0 ? NULL : folds ? maker_of(m, x) : &m->layers[i];
     const int64_t each = l ? l->n_bias / x->shape.dim[axis] : 1; /* phases of a transposed convolution */
@@ -474,63 +487,6 @@ enum onnx_role onnx_with_constant(struct onnx_import *m, const Onnx__NodeProto *
     return combine_along(m, node, &inverse, constant, 'M', false, from, to);
 }
 
-/* ---- additions ---- */
-
-static bool takes_shortcut(const struct onnx_import *m, const struct onnx_value *v)
-{
-    const struct graph_node *n = &layer_of(m, v)->node;
-
-    return is_open(m, v) && n->op == GRAPH_CONV2D && n->n_in == 1;
-}
-
-/* The layer again as the last one, where its shortcut can be made before it; the old one is read by nobody. */
-static int moved_last(struct onnx_import *m, const Onnx__NodeProto *node, int i_layer)
-{
-    const int i = onnx_new_layer(m, node, m->layers[i_layer].node.op, m->layers[i_layer].node.in[0]);
-
-    if (i >= 0) {
-        m->layers[i] = m->layers[i_layer];
-        m->layers[i_layer].node.name[0] = '\0';
-    }
-    return i;
-}
-
-static enum onnx_role add_two(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *a,
-                              const struct onnx_value *b)
-{
-    const bool alike = graph_same_shape(&layer_of(m, a)->node.shape, &layer_of(m, b)->node.shape);
-    const struct onnx_value *later = a->i_layer > b->i_layer ? a : b, *earlier = later == a ? b : a;
-    enum onnx_role role = ONNX_FOLDED;
-    int i = later->i_layer, other = earlier->i_layer;
-
-    if (!graph_same_shape(&a->shape, &b->shape) || other == i || !alike ||
-        (!takes_shortcut(m, later) && !takes_shortcut(m, earlier)))
-        return onnx_eltwise(m, node);
-    if (!takes_shortcut(m, later)) {
-        other = i;
-        i = moved_last(m, node, earlier->i_layer);
-    }
-    if (i < 0)
-        return role;
-    m->layers[i].node.in[m->layers[i].node.n_in++] = other;
-    role = onnx_finish(m, node, i, role);
-    onnx_out(m, node, 0)->shape = a->shape;
-    return role;
-}
-
-enum onnx_role onnx_layer_binary(struct onnx_import *m, const Onnx__NodeProto *node)
-{
-    const struct onnx_value *a = onnx_in(m, node, 0), *b = onnx_in(m, node, 1);
-    const char op = strcmp(node->op_type, "Sum") == 0 ? 'A' : node->op_type[0];
-
-    if (b->kind == ONNX_CONSTANT)
-        return onnx_with_constant(m, node, a, b, op, false);
-    if (a->kind == ONNX_CONSTANT)
-        return onnx_with_constant(m, node, b, a, op, true);
-    return strcmp(node->op_type, "Add") == 0 || strcmp(node->op_type, "Sum") == 0 ? add_two(m, node, a, b)
-                                                                                  : onnx_eltwise(m, node);
-}
-
 /* ---- activations ---- */
 
 /* A bound of Clip: attribute before opset 11, then a constant input. */
@@ -650,6 +606,11 @@ const struct onnx_operator onnx_operators[] = {
      " auto_pad dilations group kernel_shape output_padding output_shape pads strides ", ONNX_TAKES_DENSE},
     {"Gemm", onnx_gemm, " alpha beta broadcast transA transB ", ONNX_TAKES_VIEWS},
     {"MatMul", onnx_matmul, "", ONNX_TAKES_VIEWS},
+    {"LSTM", onnx_recurrent, " activations clip direction hidden_size input_forget layout ", ONNX_TAKES_VIEWS},
+    {"GRU", onnx_recurrent, " activations clip direction hidden_size layout linear_before_reset ", ONNX_TAKES_VIEWS},
+    {"RNN", onnx_recurrent, " activations clip direction hidden_size layout ", ONNX_TAKES_VIEWS},
+    {"QuantizeLinear", onnx_quantize, " axis block_size output_dtype precision saturate ", ONNX_TAKES_DENSE},
+    {"DequantizeLinear", onnx_dequantize, " axis block_size output_dtype ", ONNX_TAKES_DENSE},
     {"BatchNormalization", onnx_batch_norm, " epsilon is_test momentum spatial training_mode ", ONNX_TAKES_DENSE},
     {"Relu", onnx_activation, "", ONNX_TAKES_DENSE},
     {"Clip", onnx_activation, " max min ", ONNX_TAKES_DENSE},
@@ -658,6 +619,13 @@ const struct onnx_operator onnx_operators[] = {
      ONNX_TAKES_DENSE},
     {"GlobalAveragePool", onnx_global_pool, "", ONNX_TAKES_DENSE},
     {"GlobalMaxPool", onnx_global_pool, "", ONNX_TAKES_DENSE},
+    {"Attention", onnx_attention,
+     " is_causal kv_num_heads left_window_size q_num_heads qk_matmul_output_mode right_window_size scale softcap "
+     "softmax_precision ",
+     ONNX_TAKES_VIEWS},
+    {"MultiHeadAttention", onnx_multi_head_attention, " mask_filter_value num_heads scale unidirectional ",
+     ONNX_TAKES_VIEWS},
+    {"RotaryEmbedding", onnx_rotary_embedding, " interleaved num_heads rotary_embedding_dim ", ONNX_TAKES_VIEWS},
     {"Softmax", onnx_softmax, " axis ", ONNX_TAKES_VIEWS},
     {"Resize", onnx_resize,
      " antialias axes coordinate_transformation_mode cubic_coeff_a exclude_outside extrapolation_value "

@@ -120,7 +120,7 @@ void onnx_make_activation(struct onnx_value *out, int i_layer, const struct grap
     out->kind = ONNX_ACTIVATION;
     out->shape = *shape;
     out->i_layer = i_layer;
-    out->view = NULL;
+    out->view = out->seen = NULL;
     out->sole = out->n_readers == 1;
 }
 
@@ -133,6 +133,7 @@ void onnx_make_view(struct onnx_value *out, const struct onnx_value *of, const s
     out->name = was.name;
     out->n_readers = was.n_readers;
     out->is_output = was.is_output;
+    out->seen = NULL;
     out->sole = of->sole && was.n_readers == 1;
     out->shape = *shape;
 }
@@ -222,14 +223,26 @@ bool onnx_give_weights(struct onnx_import *m, struct onnx_layer *l, const struct
     return true;
 }
 
+/* The element of w that is the i-th weight, which belongs to channel k. */
+static int64_t place_of_weight(const struct onnx_layer *l, int64_t i, int64_t taps, int64_t k)
+{
+    const int64_t columns = l->w_columns ? l->w_columns : l->n_bias;
+
+    return l->w_transposed ? i % taps * columns + l->w_first + k : i + l->w_first * taps;
+}
+
 double onnx_weight_at(const struct onnx_layer *l, int64_t i)
 {
     const int64_t taps = l->n_bias ? l->n_w / l->n_bias : l->n_w, k = i / taps;
+    double w;
 
     assert(i >= 0 && i < l->n_w);
     if (!l->bias)
         return onnx_at(l->w, i);
-    return l->factor[k] * (l->w ? onnx_at(l->w, l->w_transposed ? i % taps * l->n_bias + k : i) : 1);
+    w = l->w ? onnx_at(l->w, place_of_weight(l, i, taps, k)) : 1;
+    if (l->scale)
+        return l->w ? w - l->minus : 1;
+    return l->factor[k] * w;
 }
 
 int onnx_layer_as(struct onnx_import *m, const struct onnx_value *v, const struct graph_shape *shape)

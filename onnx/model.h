@@ -23,6 +23,13 @@ enum onnx_kind {
 
 struct onnx_view;
 
+/* What DequantizeLinear made a constant of; zero NULL: 0. */
+struct onnx_dequantised {
+    const struct onnx_value *x, *scale, *zero;
+    int axis;
+    int64_t block;
+};
+
 struct onnx_value {
     const char *name;
     enum onnx_kind kind;
@@ -33,11 +40,31 @@ struct onnx_value {
     /* a constant: `v` where it was computed, else the tensor's elements */
     struct onnx_tensor tensor;
     double *v;
-    bool is_uniform; /* every element is v[0] */
+    bool is_uniform;                            /* every element is v[0] */
+    const struct onnx_dequantised *dequantised; /* it was whole numbers; NULL: no */
     /* an activation: the elements of a layer's output, in their order whatever the shape, or a view of them */
     int i_layer;
     bool sole;                    /* who reads it is the only reader of that layer's output */
     const struct onnx_view *view; /* NULL: none */
+    const struct onnx_view *seen; /* of one that was copied: the view that it was, NULL: none; of that layer */
+    int i_seen;
+    const Onnx__NodeProto *maker; /* NULL: no node */
+    enum onnx_role role;          /* of that node */
+    int i_row;                    /* 1 + the row that counts it; 0: none */
+};
+
+/* What a layer made of QuantizeLinear or DequantizeLinear does with one scale and zero point. */
+struct onnx_quant {
+    bool quantises;
+    float scale;
+    int zero, lo, hi; /* numbers from lo to hi; of DequantizeLinear both are 0 */
+};
+
+/* A tensor of weights that is written as it is here. */
+struct onnx_named {
+    const char *name;
+    int64_t n;
+    double *v;
 };
 
 /* A line of the graph to be, and its weights; a constant's are those of the layers that read it. */
@@ -45,11 +72,19 @@ struct onnx_layer {
     struct graph_node node;
     const struct onnx_value *w; /* a constant, read when it is written; NULL: of n_w ones */
     bool w_transposed;          /* of a dense layer: [k][n] */
+    int64_t w_first, w_columns; /* of a dense layer: of w's n those from `first` on; 0, 0: all */
     double *factor, *bias;      /* [n_bias] of each channel: w times factor; NULL: no weights */
     int64_t n_w, n_bias;
-    int i_moved;     /* 1 + the layer whose elements this one alone reads, and moves; 0: it computes */
-    bool live;       /* the output depends on it */
-    bool is_missing; /* it stands for a node that nothing computes */
+    float *scale; /* of layers of bytes, whose weights and bias are whole numbers: tensors `scale` and `zero` */
+    int32_t *zero;
+    int64_t n_scales;
+    int n_zeros;
+    double minus;                   /* is taken off each weight */
+    const struct onnx_named *named; /* of recurrent layers: w, r, bias, n_w numbers in all; NULL: none */
+    int i_moved;                    /* 1 + the layer whose elements this one alone reads, and moves; 0: it computes */
+    const struct onnx_quant *quant; /* NULL: it is neither of the two; else nothing is computed in it besides */
+    bool live;                      /* the output depends on it */
+    bool is_missing;                /* it stands for a node that nothing computes */
 };
 
 /* Element i of a layer's weights. */
@@ -63,6 +98,8 @@ struct onnx_import {
     size_t n_layers, cap_layers;
     struct onnx_row *rows;
     size_t n_rows, cap_rows;
+    int i_row;                  /* 1 + that of the node read last; 0: it is not counted */
+    const char *const *origins; /* [nodes] the operators that they are counted as (expand.h); NULL: their own */
     int64_t opset;
     const struct onnx_options *options; /* while it is read */
     int outputs[GRAPH_MAX_OUTPUTS];     /* layers */
@@ -87,8 +124,8 @@ struct onnx_operator {
 };
 extern const struct onnx_operator onnx_operators[]; /* ended by name == NULL */
 
-/* The operators of concat.c, eltwise.c, fold.c, move.c, layers.c, normalize.c, pick.c, places.c, reduce.c, resize.c,
- * transposed.c and windows.c. */
+/* The operators of attention.c, concat.c, quantised.c, eltwise.c, fold.c, move.c, layers.c, normalize.c, pick.c,
+ * places.c, reduce.c, resize.c, transposed.c and windows.c. */
 onnx_op onnx_eltwise, onnx_equal, onnx_is_inf, onnx_where, onnx_mod, onnx_prelu, onnx_gelu, onnx_normalization,
     onnx_log_softmax, onnx_lrn, onnx_group_normalization, onnx_lp_normalization, onnx_size_of, onnx_range, onnx_arg,
     onnx_hardmax, onnx_cum_sum, onnx_trilu, onnx_top_k, onnx_one_hot, onnx_eye_like, onnx_gather_elements,
@@ -96,8 +133,27 @@ onnx_op onnx_eltwise, onnx_equal, onnx_is_inf, onnx_where, onnx_mod, onnx_prelu,
 onnx_op onnx_binary, onnx_cast, onnx_constant, onnx_constant_of_shape, onnx_shape_of, onnx_gather, onnx_concat,
     onnx_slice, onnx_expand, onnx_reshape, onnx_flatten, onnx_squeeze, onnx_unsqueeze, onnx_transpose, onnx_identity,
     onnx_dropout, onnx_split, onnx_tile, onnx_pad, onnx_depth_to_space, onnx_space_to_depth;
+onnx_op onnx_attention, onnx_multi_head_attention, onnx_rotary_embedding;
 onnx_op onnx_conv, onnx_gemm, onnx_matmul, onnx_batch_norm, onnx_activation, onnx_pool, onnx_global_pool, onnx_reduce,
-    onnx_softmax, onnx_resize, onnx_conv_transpose;
+    onnx_softmax, onnx_resize, onnx_conv_transpose, onnx_quantize, onnx_dequantize, onnx_recurrent;
+
+/* Is a product of two activations the last one of an attention, which is found by the nodes before it? Then those have
+ * become part of it, *role is that of the product, and the node's output is made. */
+bool onnx_attention_ends(struct onnx_import *m, const Onnx__NodeProto *node, enum onnx_role *role);
+
+/* The same of a quotient or product that ends a normalization of rows. */
+bool onnx_norm_ends(struct onnx_import *m, const Onnx__NodeProto *node, enum onnx_role *role);
+
+/* A normalization without a bias. */
+bool onnx_is_rms(const struct onnx_layer *l);
+
+/* The node's output: the numbers of x along all axes from `axis` on brought to one size, by a layer whose weights are
+ * constants of as many, or NULL. False where they are no such constants. */
+bool onnx_norm_rows(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x, int axis,
+                    double epsilon, bool centres, const struct onnx_value *const weights[2], enum onnx_role *role);
+
+/* The node that made a value has become part of a later one: it counts as folded. */
+void onnx_fold_maker(struct onnx_import *m, const struct onnx_value *v);
 
 /* The element of a tensor of shape `of` that stands at element i of one that it is broadcast to. */
 int64_t onnx_source_of(const struct graph_shape *of, const struct graph_shape *to, int64_t i);
@@ -166,6 +222,9 @@ enum onnx_role onnx_finish(struct onnx_import *m, const Onnx__NodeProto *node, i
 
 bool onnx_is_activation(const struct onnx_value *v); /* NULL is none */
 
+/* Could what follows be done in the kernel of the layer that gives `v`? */
+bool onnx_is_open(const struct onnx_import *m, const struct onnx_value *v);
+
 /* A constant of one number a channel, or left out. */
 bool onnx_is_vector(const struct onnx_value *v, int64_t n);
 
@@ -212,6 +271,10 @@ enum onnx_role onnx_pool_all(struct onnx_import *m, const Onnx__NodeProto *node,
 /* An element-wise layer of the node's first input and numbers, "clip(a,b,c)" of two. */
 enum onnx_role onnx_eltwise_of(struct onnx_import *m, const Onnx__NodeProto *node, const char *text,
                                const double *numbers, size_t n);
+
+/* Layers between quantised values as layers of bytes (bytes.c), of those that are live; what nobody reads then is as it
+ * was. m->failed: no memory. */
+void onnx_join_bytes(struct onnx_import *m);
 
 /* Elementwise Add, Sub, Mul, Div, Concat and Gather, where an input is no constant. */
 onnx_op onnx_layer_binary, onnx_layer_concat, onnx_gather_layer;

@@ -97,6 +97,10 @@ enum onnx_role onnx_normalization(struct onnx_import *m, const Onnx__NodeProto *
     if ((scale && scale->shape.rank > rank) || (bias && bias->shape.rank > rank) ||
         (instance && (!scale || !bias || scale->shape.rank != 1 || bias->shape.rank != 1)))
         return onnx_refuse(m, "a scale or bias that does not fit");
+    if (!instance && !onnx_out(m, node, 1) && !onnx_out(m, node, 2) &&
+        onnx_norm_rows(m, node, x, axis, onnx_attribute_real(node, "epsilon", 1e-5), node->op_type[0] != 'R',
+                       (const struct onnx_value *const[]){scale, bias}, &role))
+        return role;
     role = normalized(m, node, x, ((1u << rank) - 1) & ~((1u << axis) - 1), onnx_attribute_real(node, "epsilon", 1e-5),
                       node->op_type[0] != 'R');
     return role == ONNX_UNSUPPORTED || m->failed ? role : apply(m, node, scale, bias, instance ? 1 : axis);

@@ -43,8 +43,7 @@ bool onnx_view_is_bare(const struct onnx_view *s)
     return true;
 }
 
-/* Is it all of n elements in their order? */
-static bool is_in_order(const struct onnx_view *s, int64_t n)
+bool onnx_view_is_in_order(const struct onnx_view *s, int64_t n)
 {
     int64_t step = 1;
 
@@ -162,7 +161,7 @@ enum onnx_role onnx_give(struct onnx_import *m, const Onnx__NodeProto *node, siz
 
     if (!out)
         return ONNX_FOLDED; /* nobody wants it */
-    if (x->kind == ONNX_CONSTANT && !is_in_order(s, onnx_shape_elems(&x->shape)))
+    if (x->kind == ONNX_CONSTANT && !onnx_view_is_in_order(s, onnx_shape_elems(&x->shape)))
         return give_constant(m, out, x, s);
     if (x->kind == ONNX_CONSTANT) {
         onnx_make_view(out, x, &s->shape);
@@ -170,7 +169,7 @@ enum onnx_role onnx_give(struct onnx_import *m, const Onnx__NodeProto *node, siz
     }
     if (graph_elems(&s->shape) < 1)
         return onnx_refuse(m, "of no elements, or over %lld", (long long)GRAPH_MAX_ELEMS);
-    if (!is_in_order(s, graph_elems(&m->layers[x->i_layer].node.shape))) {
+    if (!onnx_view_is_in_order(s, graph_elems(&m->layers[x->i_layer].node.shape))) {
         kept = onnx_memory_take(&m->file.memory, sizeof *kept);
         if (!kept) {
             m->failed = ERR_LIMIT;
@@ -250,7 +249,7 @@ int onnx_view_layer(struct onnx_import *m, const struct onnx_value *v, const str
     char words[GRAPH_WORDS_BYTES];
     int i;
 
-    if (is_in_order(s, graph_elems(&m->layers[v->i_layer].node.shape)))
+    if (onnx_view_is_in_order(s, graph_elems(&m->layers[v->i_layer].node.shape)))
         return onnx_layer_as(m, v, shape);
     if (!put_words(m, s, words, sizeof words))
         return -1;
@@ -268,7 +267,13 @@ bool onnx_dense(struct onnx_import *m, struct onnx_value *v)
 
     if (i < 0)
         return false;
-    if (v->view)
-        onnx_make_activation(v, i, &v->view->shape);
+    if (v->view) {
+        const struct onnx_view *seen = v->view;
+        const int i_seen = v->i_layer;
+
+        onnx_make_activation(v, i, &seen->shape);
+        v->seen = seen;
+        v->i_seen = i_seen;
+    }
     return true;
 }

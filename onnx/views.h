@@ -27,6 +27,9 @@ void onnx_view_of(const struct onnx_value *v, struct onnx_view *out);
 /* Has it nothing around? */
 bool onnx_view_is_bare(const struct onnx_view *s);
 
+/* Is it all of n elements in their order? */
+bool onnx_view_is_in_order(const struct onnx_view *s, int64_t n);
+
 /* The same elements in another shape, if strides can tell it; `s` has nothing around. */
 bool onnx_view_reshape(struct onnx_view *s, const struct graph_shape *shape);
 void onnx_view_permute(struct onnx_view *s, const int *perm); /* dimension i of the result is perm[i] */

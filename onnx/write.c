@@ -106,7 +106,7 @@ struct weights_out {
     struct file_out bytes;
     struct buf list;
     int64_t at;
-    enum dtype dtype;
+    enum dtype dtype; /* of the tensors at hand */
 };
 
 /* A whole number that the type does not hold is refused: it may be a place or a row. */
@@ -145,6 +145,53 @@ static enum err put_weights(struct weights_out *o, const struct onnx_layer *l, c
     return e;
 }
 
+/* Scales or zero points. */
+static enum err put_numbers(struct weights_out *o, const struct onnx_layer *l, const char *tensor, const void *v,
+                            size_t n_bytes, struct why *why)
+{
+    buf_printf(&o->list, "%s %s %lld %zu\n", l->node.name, tensor, (long long)o->at, n_bytes);
+    o->at += (int64_t)n_bytes;
+    return file_out_put(&o->bytes, v, n_bytes, why);
+}
+
+/* Of a layer of bytes. */
+static enum err put_bytes(struct weights_out *o, const struct onnx_layer *l, struct why *why)
+{
+    const enum dtype given = o->dtype;
+    enum err e = ERR_OK;
+
+    o->dtype = DTYPE_I8;
+    if (l->bias)
+        e = put_weights(o, l, l, "w", why);
+    o->dtype = DTYPE_I32;
+    if (l->bias && !e)
+        e = put_weights(o, l, l, "bias", why);
+    o->dtype = given;
+    if (!e)
+        e = put_numbers(o, l, "scale", l->scale, (size_t)l->n_scales * sizeof *l->scale, why);
+    return e ? e : put_numbers(o, l, "zero", l->zero, (size_t)l->n_zeros * sizeof *l->zero, why);
+}
+
+/* Of a recurrent layer. */
+static enum err put_named(struct weights_out *o, const struct onnx_layer *l, struct why *why)
+{
+    const size_t size = dtype_bytes(o->dtype);
+    enum err e = ERR_OK;
+
+    for (const struct onnx_named *w = l->named; w->v && !e; w++) {
+        buf_printf(&o->list, "%s %s %lld %lld\n", l->node.name, w->name, (long long)o->at,
+                   (long long)w->n * (long long)size);
+        o->at += w->n * (int64_t)size;
+        for (int64_t i = 0; i < w->n && !e; i++) {
+            unsigned char one[8];
+
+            dtype_store(o->dtype, one, 0, w->v[i]);
+            e = file_out_put(&o->bytes, one, size, why);
+        }
+    }
+    return e;
+}
+
 static enum err put_all(const struct onnx_import *m, struct weights_out *o, struct why *why)
 {
     enum err e = ERR_OK;
@@ -156,11 +203,15 @@ static enum err put_all(const struct onnx_import *m, struct weights_out *o, stru
             if (m->layers[l->node.in[k]].node.op == GRAPH_CONSTANT)
                 e = put_weights(o, &m->layers[l->node.in[k]], l,
                                 l->node.op == GRAPH_GATHER ? "x" : (const char[]){(char)('a' + k), '\0'}, why);
-        if (!l->live || !l->bias)
+        if (!e && l->live && l->named)
+            e = put_named(o, l, why);
+        if (!e && l->live && l->scale)
+            e = put_bytes(o, l, why);
+        if (!l->live || !l->bias || l->scale)
             continue;
         if (!e)
             e = put_weights(o, l, l, "w", why);
-        if (!e)
+        if (!e && !onnx_is_rms(l))
             e = put_weights(o, l, l, "bias", why);
     }
     return e;

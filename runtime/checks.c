@@ -24,6 +24,28 @@ enum err checks_read(const struct check_run *r, int i_buffer, void **out, struct
     return e;
 }
 
+enum err checks_look(const struct check_run *r, int i_buffer, struct checks_look *out, struct why *why)
+{
+    enum err e = r->ops->lend ? r->ops->lend(r->loaded, i_buffer, &out->data, why) : ERR_UNSUPPORTED;
+
+    out->copy = NULL;
+    if (e == ERR_UNSUPPORTED) {
+        e = checks_read(r, i_buffer, &out->copy, why);
+        out->data = out->copy;
+    }
+    if (e)
+        out->data = NULL;
+    return e;
+}
+
+void checks_look_end(const struct check_run *r, int i_buffer, struct checks_look *look)
+{
+    if (look->data && !look->copy)
+        r->ops->give_back(r->loaded, i_buffer, look->data);
+    free(look->copy);
+    *look = (struct checks_look){NULL, NULL};
+}
+
 /* Blobs of a check. */
 
 /* Lends n 8-byte values; ERR_NOT_FOUND, ERR_INPUT when the blob is of another size. An empty name gives NULL. */
@@ -327,16 +349,16 @@ static double peak_of(const struct program_buffer *b, const void *data)
 static enum err run_reference(struct check_run *r, const struct program_check *c, const void *data, struct why *why)
 {
     const struct program_buffer *b = &r->program->buffers[c->i_buffer], *ref = &r->program->buffers[c->i_reference];
-    void *wanted = NULL;
-    enum err e = checks_read(r, c->i_reference, &wanted, why);
-    const double peak = !e && c->relative != RELATIVE_NO ? peak_of(ref, wanted) : 0;
+    struct checks_look wanted;
+    enum err e = checks_look(r, c->i_reference, &wanted, why);
+    const double peak = !e && c->relative != RELATIVE_NO ? peak_of(ref, wanted.data) : 0;
 
     for (int64_t i = 0; !e && i < b->n_elems; i++) {
-        const double v = dtype_load(ref->dtype, wanted, (size_t)i);
+        const double v = dtype_load(ref->dtype, wanted.data, (size_t)i);
 
         compare(r, b, i, dtype_load(b->dtype, data, (size_t)i), v, c->tolerance, scale_of(c->relative, v, peak));
     }
-    free(wanted);
+    checks_look_end(r, c->i_reference, &wanted);
     return e;
 }
 

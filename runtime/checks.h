@@ -27,6 +27,14 @@ struct check_run {
 /* What a buffer holds, for the caller to free. Errors of the device; ERR_NOMEM. */
 enum err checks_read(const struct check_run *r, int i_buffer, void **out, struct why *why);
 
+/* The same to be looked at: lent by the device, or a copy. checks_look_end gives it back. */
+struct checks_look {
+    const void *data;
+    void *copy; /* NULL = lent */
+};
+enum err checks_look(const struct check_run *r, int i_buffer, struct checks_look *out, struct why *why);
+void checks_look_end(const struct check_run *r, int i_buffer, struct checks_look *look);
+
 /* Takes one comparison into the report: the worst stays, but a wrong element says more than a wrong sum. */
 void checks_note(struct check_run *r, const char *buffer, int64_t i_elem, double got, double wanted, double d,
                  bool wrong, bool by_sum);

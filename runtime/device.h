@@ -75,6 +75,10 @@ struct device_ops {
     /* Whole buffers to and from host memory (n_elems * element bytes). */
     enum err (*write)(struct loaded *l, int i_buffer, const void *data, struct why *why);
     enum err (*read)(struct loaded *l, int i_buffer, void *data, struct why *why);
+    /* What a whole buffer holds, in its place, where that is the host's memory: to be looked at and given back before
+     * anything else is done with the buffer. ERR_UNSUPPORTED: read() it. NULL for a backend that never lends. */
+    enum err (*lend)(struct loaded *l, int i_buffer, const void **data, struct why *why);
+    void (*give_back)(struct loaded *l, int i_buffer, const void *data);
     /* Until the next call: what no kernel may read holds `byte` in every place, so that reading it shows. Fills the
      * bands before and behind the buffers; and each kernel of a run finds local memory filled so, where the backend can
      * reach it. POISON_OFF: runs are as they are timed, the bands stay. NULL for a backend without guards. */

@@ -222,6 +222,20 @@ static enum err get(struct loaded *l, size_t i, enum load_part part, void *data,
     return opencl_get(l->device, l->queues[0], from, at, load_part_bytes(&l->head, i, part), data, why);
 }
 
+static enum err cl_lend(struct loaded *l, int i_buffer, const void **data, struct why *why)
+{
+    size_t at;
+    const cl_mem from = place_of(l, (size_t)i_buffer, PART_BUFFER, &at);
+
+    return opencl_lend(l->device, l->queues[0], from, at, load_part_bytes(&l->head, (size_t)i_buffer, PART_BUFFER),
+                       data, why);
+}
+
+static void cl_give_back(struct loaded *l, int i_buffer, const void *data)
+{
+    opencl_give_back(l->queues[0], l->mems[i_buffer], data);
+}
+
 static void release(cl_mem *list, size_t n)
 {
     for (size_t i = 0; list && i < n; i++)
@@ -386,6 +400,8 @@ const struct device_ops opencl_device_ops = {
     .run = cl_run,
     .write = load_write,
     .read = load_read,
+    .lend = cl_lend,
+    .give_back = cl_give_back,
     .poison = load_poison,
     .check_guards = load_check_guards,
     .sense = cl_sense,

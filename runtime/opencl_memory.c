@@ -161,3 +161,18 @@ enum err opencl_get(const struct device *d, cl_command_queue queue, cl_mem from,
         set_fence(f, true);
     return unmap(queue, from, at, false, why);
 }
+
+enum err opencl_lend(const struct device *d, cl_command_queue queue, cl_mem from, size_t offset, size_t n,
+                     const void **out, struct why *why)
+{
+    void *at = NULL;
+    enum err e = d->desc.shares_host ? map(queue, from, CL_MAP_READ, offset, n, &at, why) : ERR_UNSUPPORTED;
+
+    *out = at;
+    return e;
+}
+
+void opencl_give_back(cl_command_queue queue, cl_mem from, const void *at)
+{
+    (void)clEnqueueUnmapMemObject(queue, from, (void *)(uintptr_t)at, 0, NULL, NULL);
+}

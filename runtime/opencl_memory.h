@@ -23,4 +23,10 @@ enum err opencl_put(const struct device *d, cl_command_queue queue, cl_mem to, s
 enum err opencl_get(const struct device *d, cl_command_queue queue, cl_mem from, size_t offset, size_t n, void *data,
                     struct why *why);
 
+/* n bytes from `offset` on in their place, none of them of a band, until they are given back. ERR_UNSUPPORTED: the
+ * device has its own memory; ERR_DEVICE with words. */
+enum err opencl_lend(const struct device *d, cl_command_queue queue, cl_mem from, size_t offset, size_t n,
+                     const void **out, struct why *why);
+void opencl_give_back(cl_command_queue queue, cl_mem from, const void *at);
+
 #endif

@@ -210,13 +210,14 @@ static enum err make_buffers(struct making *m)
 /* ---- launches ---- */
 
 static const enum exec_arg_kind kinds[N_ARGS] = {
-    [ARG_BUFFER] = EXEC_ARG_BUFFER, [ARG_I32] = EXEC_ARG_I32,     [ARG_U32] = EXEC_ARG_U32, [ARG_I64] = EXEC_ARG_I64,
-    [ARG_F32] = EXEC_ARG_F32,       [ARG_LOCAL] = EXEC_ARG_LOCAL, [ARG_F64] = EXEC_ARG_F64,
+    [ARG_BUFFER] = EXEC_ARG_BUFFER, [ARG_I32] = EXEC_ARG_I32, [ARG_U32] = EXEC_ARG_U32,
+    [ARG_I64] = EXEC_ARG_I64,       [ARG_F32] = EXEC_ARG_F32, [ARG_LOCAL] = EXEC_ARG_LOCAL,
+    [ARG_F64] = EXEC_ARG_F64,       [ARG_B8] = EXEC_ARG_B8,   [ARG_B16] = EXEC_ARG_B16,
 };
 static const enum exec_phase phases[N_PHASES] = {
     [PHASE_RUN] = EXEC_RUN, [PHASE_PACK] = EXEC_PACK, [PHASE_REFERENCE] = EXEC_REFERENCE};
 static const enum exec_op ops[N_LAUNCH_OPS] = {
-    [LAUNCH_KERNEL] = EXEC_KERNEL, [LAUNCH_FILL] = EXEC_FILL, [LAUNCH_COPY] = EXEC_COPY};
+    [LAUNCH_KERNEL] = EXEC_KERNEL, [LAUNCH_FILL] = EXEC_FILL, [LAUNCH_COPY] = EXEC_COPY, [LAUNCH_SYMBOL] = EXEC_SYMBOL};
 
 static void make_arg(const struct program_arg *from, struct exec_arg *to)
 {

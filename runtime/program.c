@@ -154,6 +154,22 @@ struct program_launch *program_add_launch(struct program *p, enum launch_op op, 
     return l;
 }
 
+struct program_launch *program_add_symbol(struct program *p, int i_module, const char *symbol, int i_buffer,
+                                          int64_t n_bytes)
+{
+    struct program_launch *l = program_add_launch(p, LAUNCH_SYMBOL, PHASE_PACK);
+
+    if (!l)
+        return NULL;
+    if (!copy_name(l->kernel, sizeof l->kernel, symbol) || program_arg_buffer(l, i_buffer) ||
+        program_arg_int(l, ARG_I64, n_bytes)) {
+        p->n_launches--;
+        return NULL;
+    }
+    l->i_module = i_module;
+    return l;
+}
+
 struct program_launch *program_add_kernel(struct program *p, enum launch_phase phase, int i_module, const char *kernel,
                                           const int64_t grid[3], const int64_t block[3])
 {

@@ -55,11 +55,13 @@ enum fill_kind {
     FILL_TURNS,
     N_FILLS
 };
-enum launch_op { LAUNCH_KERNEL, LAUNCH_FILL, LAUNCH_COPY, N_LAUNCH_OPS };
+/* symbol: a buffer's bytes go into a __constant__ or __device__ variable of a CUDA module, named by `kernel`. */
+enum launch_op { LAUNCH_KERNEL, LAUNCH_FILL, LAUNCH_COPY, LAUNCH_SYMBOL, N_LAUNCH_OPS };
 /* pack: once at load, not timed; run: the timed work; reference: run once before checking, fills buffers to compare
  * with. */
 enum launch_phase { PHASE_PACK, PHASE_RUN, PHASE_REFERENCE, N_PHASES };
-enum arg_kind { ARG_BUFFER, ARG_I32, ARG_U32, ARG_I64, ARG_F32, ARG_LOCAL, ARG_F64, N_ARGS };
+/* B8, B16: the bits of a char, short or half. */
+enum arg_kind { ARG_BUFFER, ARG_I32, ARG_U32, ARG_I64, ARG_F32, ARG_LOCAL, ARG_F64, ARG_B8, ARG_B16, N_ARGS };
 /* sample: elements at given indices against given values; project: sums along one axis with random integer weights
  * (covers every element, exact data only); buffer: all elements against another buffer (a reference's output). */
 enum check_kind { CHECK_SAMPLE, CHECK_PROJECT, CHECK_BUFFER, N_CHECKS };
@@ -96,9 +98,10 @@ struct program_fill {
                     * FILL_WIDE: the largest factor, a power of two; FILL_FLOATS: 1 = infinities too (-1: blocks above 0),
                     * 2 = and NaN, and outputs are compared by their bits, larger: one of 32 is near it; FILL_ROWS: what
                     * offsets are multiplied by;         FILL_TURNS: 1 = drawn, not in turn */
-    int64_t block; /* FILL_INT: elements in a row of which the fourth of eight is 0, 0 = none; FILL_WIDE: of one
-                    * magnitude, 0 = 1; FILL_EDGES: of one bound, 0 = none; FILL_FLOATS: all far below 0 or -infinity,
-                    * 0 = none; FILL_ROWS: of a row */
+    int64_t block; /* FILL_INT: elements in a row of which the fourth of eight is 0, 0 = none; FILL_NORMAL: of a row of
+                    * which the second of four begins with `step`, others in it are 2^-16 as large, 0 = none; FILL_WIDE:
+                    * of one magnitude, 0 = 1; FILL_EDGES: of one bound, 0 = none; FILL_FLOATS: all far below 0 or
+                    * -infinity, 0 = none; FILL_ROWS: of a row */
     int64_t zeros; /* elements of a row: some begin or end with zeros, have them here and there or nothing else; of
                     * FILL_INT runs of neighbours are the same, too; 0 = none */
     int64_t seen, plane; /* of each `plane` elements those from `seen` on are NaN, of floats; 0, 0 = none */
@@ -121,7 +124,7 @@ struct program_buffer {
 struct program_arg {
     enum arg_kind kind;
     int i_buffer;    /* ARG_BUFFER */
-    int64_t integer; /* ARG_I32, ARG_U32, ARG_I64; ARG_LOCAL: bytes */
+    int64_t integer; /* ARG_I32, ARG_U32, ARG_I64, ARG_B8, ARG_B16; ARG_LOCAL: bytes */
     double real;     /* ARG_F32, ARG_F64 */
     /* ARG_I32, ARG_U32, ARG_I64: added an iteration of each loop around the launch, outermost first */
     int64_t bump[PROGRAM_MAX_NEST];
@@ -227,6 +230,8 @@ struct program_buffer *program_add_buffer(struct program *p, const char *id, enu
                                           int64_t n_elems);
 /* The id of a launch is "l0", "l1", ... until the caller writes another. */
 struct program_launch *program_add_launch(struct program *p, enum launch_op op, enum launch_phase phase);
+struct program_launch *program_add_symbol(struct program *p, int i_module, const char *symbol, int i_buffer,
+                                          int64_t n_bytes); /* with the weights */
 struct program_launch *program_add_kernel(struct program *p, enum launch_phase phase, int i_module, const char *kernel,
                                           const int64_t grid[3], const int64_t block[3]);
 enum err program_arg_buffer(struct program_launch *l, int i_buffer);

@@ -255,6 +255,10 @@ static bool arg_is_sane(const struct program *p, const struct program_arg *a)
         return isfinite(a->real) && isfinite((float)a->real);
     case ARG_F64:
         return isfinite(a->real);
+    case ARG_B8:
+        return a->integer >= 0 && a->integer <= UINT8_MAX;
+    case ARG_B16:
+        return a->integer >= 0 && a->integer <= UINT16_MAX;
     case ARG_LOCAL:
         return a->integer >= 1 && a->integer <= MAX_LOCAL_BYTES;
     default:
@@ -294,9 +298,24 @@ static enum err check_copy_launch(const struct program *p, const struct program_
     return ERR_OK;
 }
 
+static enum err check_symbol_launch(const struct program *p, const struct program_launch *l, struct why *why)
+{
+    if (l->i_module < 0 || (size_t)l->i_module >= p->n_modules || p->modules[l->i_module].lang != LANG_CUDA_C)
+        return why_set(why, ERR_INPUT, "launch '%s': a symbol is a variable of a module in CUDA C", l->id);
+    if (!is_identifier(l->kernel))
+        return why_set(why, ERR_INPUT, "launch '%s': the symbol's name is not an identifier", l->id);
+    if (l->n_args != 2 || l->args[0].kind != ARG_BUFFER || l->args[1].kind != ARG_I64 || l->args[1].integer < 1 ||
+        l->args[1].integer > bytes_of(&p->buffers[l->args[0].i_buffer]))
+        return why_set(why, ERR_INPUT, "launch '%s': a symbol has the arguments buf (from), i64 (bytes, within it)",
+                       l->id);
+    return ERR_OK;
+}
+
 static enum err (*const launch_checks[N_LAUNCH_OPS])(const struct program *, const struct program_launch *,
-                                                     struct why *) = {
-    [LAUNCH_KERNEL] = check_kernel, [LAUNCH_FILL] = check_fill_launch, [LAUNCH_COPY] = check_copy_launch};
+                                                     struct why *) = {[LAUNCH_KERNEL] = check_kernel,
+                                                                      [LAUNCH_FILL] = check_fill_launch,
+                                                                      [LAUNCH_COPY] = check_copy_launch,
+                                                                      [LAUNCH_SYMBOL] = check_symbol_launch};
 
 static enum err check_launch(const struct program *p, size_t i, struct why *why)
 {

@@ -2,120 +2,13 @@
 /* program_read.c - a program from untrusted JSON. Unknown members are refused: a misspelt one must not pass for a
  * default. */
 #include "runtime/program.h"
+#include "runtime/program_members.h"
 #include "runtime/program_names.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Refuses members that are not in `known` (space-separated words) and members that stand twice. */
-static enum err only_members(const cJSON *o, const char *what, const char *known, struct why *why)
-{
-    const cJSON *m;
-
-    if (!cJSON_IsObject(o))
-        return why_set(why, ERR_INPUT, "%s is not an object", what);
-    cJSON_ArrayForEach(m, o)
-    {
-        const size_t n = strlen(m->string);
-        const char *at = n ? strstr(known, m->string) : NULL;
-
-        while (at && !((at == known || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0')))
-            at = strstr(at + 1, m->string);
-        if (!at)
-            return why_set(why, ERR_INPUT, "%s: unknown member '%.40s', expected one of: %s", what, m->string, known);
-        if (cJSON_GetObjectItemCaseSensitive(o, m->string) != m)
-            return why_set(why, ERR_INPUT, "%s: member '%s' twice", what, m->string);
-    }
-    return ERR_OK;
-}
-
-/* Text of a member, "" when it is missing, into a fixed array. */
-static enum err read_fixed(const cJSON *o, const char *name, char *out, size_t n_out, struct why *why)
-{
-    const char *text = "";
-    enum err e = json_text_or(o, name, "", &text, why);
-
-    if (e)
-        return e;
-    if (strlen(text) >= n_out)
-        return why_set(why, ERR_LIMIT, "'%s' is longer than %zu bytes", name, n_out - 1);
-    strcpy(out, text);
-    return ERR_OK; /* NOLINT(clang-analyzer-unix.Malloc): no pointer of the program was written over */
-}
-
-static enum err read_hash(const cJSON *o, const char *name, struct sha256 *out, struct why *why)
-{
-    return read_fixed(o, name, out->hex, sizeof out->hex, why);
-}
-
-static enum err read_heap(const cJSON *o, const char *name, char **out, struct why *why)
-{
-    const char *text = "";
-    enum err e = json_text_or(o, name, "", &text, why);
-
-    if (e)
-        return e;
-    *out = strdup(text);
-    return *out ? ERR_OK : ERR_NOMEM;
-}
-
-/* A word of a list of names; a missing member is word `otherwise`, or an error when that is -1. */
-static enum err read_word(const cJSON *o, const char *name, const char *const *words, int n, int otherwise, int *out,
-                          struct why *why)
-{
-    const char *text = otherwise >= 0 ? words[otherwise] : "";
-    enum err e = otherwise >= 0 ? json_text_or(o, name, text, &text, why) : json_get_text(o, name, &text, why);
-
-    for (int i = 0; !e && i < n; i++)
-        if (strcmp(words[i], text) == 0) {
-            *out = i;
-            return ERR_OK;
-        }
-    return e ? e : why_set(why, ERR_INPUT, "'%s' is '%.40s', expected '%s' or one of its kind", name, text, words[0]);
-}
-
-static enum err read_seed(const cJSON *o, uint64_t *out, struct why *why)
-{
-    int64_t v = 0;
-    enum err e = json_i64_or(o, "seed", 0, 0, JSON_EXACT_MAX - 1, &v, why);
-
-    *out = (uint64_t)v;
-    return e;
-}
-
-/* The member as a list, NULL when it is missing. */
-static enum err optional_list(const cJSON *o, const char *name, const cJSON **out, struct why *why)
-{
-    *out = NULL;
-    return cJSON_GetObjectItemCaseSensitive(o, name) ? json_get_array(o, name, out, why) : ERR_OK;
-}
-
-/* A list of 1..max numbers, or `n_exact` when that is not 0; its length goes to *n. */
-static enum err read_numbers(const cJSON *o, const char *name, int max, int n_exact, int64_t *out, int *n,
-                             struct why *why)
-{
-    const cJSON *list = NULL, *item;
-    int i = 0;
-    enum err e = optional_list(o, name, &list, why);
-
-    if (e || (!list && !n_exact))
-        return e;
-    cJSON_ArrayForEach(item, list)
-    {
-        const double v = item->valuedouble;
-
-        if (i >= max || !cJSON_IsNumber(item) || !(v >= 0 && v <= (double)JSON_EXACT_MAX) || v != (double)(int64_t)v)
-            return why_set(why, ERR_INPUT, "'%s' is not a list of at most %d whole numbers", name, max);
-        out[i++] = (int64_t)v;
-    }
-    if (n_exact && i != n_exact)
-        return why_set(why, ERR_INPUT, "'%s' is not a list of %d whole numbers", name, n_exact);
-    if (n)
-        *n = i;
-    return ERR_OK;
-}
 
 static enum err read_defines(const cJSON *o, struct program_module *m, struct why *why)
 {
@@ -144,20 +37,20 @@ static enum err read_module(struct program *p, const cJSON *o, struct why *why)
     struct program_module *m;
     const char *id = NULL, *options = "";
     int lang = 0;
-    enum err e = only_members(o, "module", "id lang sha256 options defines", why);
+    enum err e = program_only_members(o, "module", "id lang sha256 options defines", why);
 
     if (!e)
         e = json_get_text(o, "id", &id, why);
     if (!e)
         e = json_text_or(o, "options", "", &options, why);
     if (!e)
-        e = read_word(o, "lang", program_lang_names, N_LANGS, -1, &lang, why);
+        e = program_read_word(o, "lang", program_lang_names, N_LANGS, -1, &lang, why);
     if (e)
         return e;
     m = program_add_module(p, id, (enum program_lang)lang, options);
     if (!m)
         return why_set(why, ERR_LIMIT, "module: id too long, or more than %d modules", PROGRAM_MAX_MODULES);
-    e = read_hash(o, "sha256", &m->source, why);
+    e = program_read_hash(o, "sha256", &m->source, why);
     return e ? e : read_defines(o, m, why);
 }
 
@@ -188,11 +81,11 @@ static enum err read_fill(const cJSON *o, struct program_fill *f, struct why *wh
         int64_t *to;
     } counts[] = {{"block", &f->block}, {"zeros", &f->zeros}, {"seen", &f->seen}, {"plane", &f->plane}};
     int kind = 0;
-    enum err e = read_word(o, "kind", program_fill_names, N_FILLS, -1, &kind, why);
+    enum err e = program_read_word(o, "kind", program_fill_names, N_FILLS, -1, &kind, why);
 
     f->kind = (enum fill_kind)kind;
     if (!e)
-        e = read_seed(o, &f->seed, why);
+        e = program_read_seed(o, &f->seed, why);
     if (!e)
         e = json_real_or(o, "lo", 0, &f->lo, why);
     if (!e)
@@ -203,13 +96,13 @@ static enum err read_fill(const cJSON *o, struct program_fill *f, struct why *wh
         e = json_i64_or(o, counts[i].name, 0, 0, JSON_EXACT_MAX, counts[i].to, why);
     if (!e)
         e = read_fold(o, &f->fold, why);
-    return e ? e : read_hash(o, "sha256", &f->blob, why);
+    return e ? e : program_read_hash(o, "sha256", &f->blob, why);
 }
 
 static enum err read_buffer_fill(const cJSON *o, struct program_buffer *b, struct why *why)
 {
     const cJSON *fill = cJSON_GetObjectItemCaseSensitive(o, "fill");
-    enum err e = fill ? only_members(fill, "fill", FILL_MEMBERS, why) : ERR_OK;
+    enum err e = fill ? program_only_members(fill, "fill", FILL_MEMBERS, why) : ERR_OK;
 
     return fill && !e ? read_fill(fill, &b->fill, why) : e;
 }
@@ -220,7 +113,7 @@ static enum err read_buffer_kind(const cJSON *o, int *role, enum dtype *dtype, s
 {
     const char *type = NULL;
     int t;
-    enum err e = read_word(o, "role", program_role_names, N_ROLES, -1, role, why);
+    enum err e = program_read_word(o, "role", program_role_names, N_ROLES, -1, role, why);
 
     if (!e)
         e = json_get_text(o, "dtype", &type, why);
@@ -240,7 +133,7 @@ static enum err read_buffer(struct program *p, const cJSON *o, struct why *why)
     int role = 0, reset = 0;
     enum dtype dtype = DTYPE_F32;
     int64_t n_elems = 0;
-    enum err e = only_members(o, "buffer", "id role dtype elems shape layout fill reset", why);
+    enum err e = program_only_members(o, "buffer", "id role dtype elems shape layout fill reset", why);
 
     if (!e)
         e = json_get_text(o, "id", &id, why);
@@ -255,11 +148,11 @@ static enum err read_buffer(struct program *p, const cJSON *o, struct why *why)
     b = program_add_buffer(p, id, (enum buffer_role)role, dtype, n_elems);
     if (!b)
         return why_set(why, ERR_LIMIT, "buffer: id too long, or more than %d buffers", PROGRAM_MAX_BUFFERS);
-    e = read_numbers(o, "shape", 8, 0, b->shape, &b->n_dims, why);
+    e = program_read_numbers(o, "shape", 8, 0, b->shape, &b->n_dims, why);
     if (!e)
-        e = read_fixed(o, "layout", b->layout, sizeof b->layout, why);
+        e = program_read_fixed(o, "layout", b->layout, sizeof b->layout, why);
     if (!e)
-        e = read_word(o, "reset", reset_names, 2, 0, &reset, why);
+        e = program_read_word(o, "reset", reset_names, 2, 0, &reset, why);
     b->reset_each_run = reset == 1;
     return e ? e : read_buffer_fill(o, b, why);
 }
@@ -281,7 +174,7 @@ static enum err read_bump(struct program_launch *l, const cJSON *o, struct why *
 {
     const cJSON *list = NULL, *item;
     int i = 0;
-    enum err e = optional_list(o, "bump", &list, why);
+    enum err e = program_optional_list(o, "bump", &list, why);
 
     if (e)
         return e;
@@ -311,9 +204,9 @@ static enum err read_arg(const struct program *p, struct program_launch *l, cons
     while (kind < N_ARGS && strcmp(name, program_arg_names[kind]) != 0)
         kind++;
     if (kind == N_ARGS || (more && (strcmp(more->string, "bump") != 0 || more->next)))
-        return why_set(
-            why, ERR_INPUT,
-            "an argument is {\"buf\": name} or one of i32, u32, i64, f32, f64, local with a number, and 'bump'");
+        return why_set(why, ERR_INPUT,
+                       "an argument is {\"buf\": name} or one of i32, u32, i64, f32, f64, b8, b16, local with a "
+                       "number, and 'bump'");
     if (kind == ARG_BUFFER) {
         e = read_ref(p, o, name, &i_buffer, why);
         e = e ? e : program_arg_buffer(l, i_buffer);
@@ -330,7 +223,7 @@ static enum err read_arg(const struct program *p, struct program_launch *l, cons
 static enum err read_args(const struct program *p, struct program_launch *l, const cJSON *o, struct why *why)
 {
     const cJSON *list = NULL, *a;
-    enum err e = optional_list(o, "args", &list, why);
+    enum err e = program_optional_list(o, "args", &list, why);
 
     if (e)
         return e;
@@ -343,7 +236,7 @@ static enum err read_args(const struct program *p, struct program_launch *l, con
     return ERR_OK;
 }
 
-static enum err read_kernel(const struct program *p, struct program_launch *l, const cJSON *o, struct why *why)
+static enum err read_module_name(const struct program *p, struct program_launch *l, const cJSON *o, struct why *why)
 {
     const char *module = NULL;
     size_t i = 0;
@@ -356,10 +249,25 @@ static enum err read_kernel(const struct program *p, struct program_launch *l, c
     if (i == p->n_modules)
         return why_set(why, ERR_INPUT, "'module' names no module: '%.40s'", module);
     l->i_module = (int)i;
-    e = read_fixed(o, "kernel", l->kernel, sizeof l->kernel, why);
+    return ERR_OK;
+}
+
+static enum err read_symbol(const struct program *p, struct program_launch *l, const cJSON *o, struct why *why)
+{
+    const enum err e = read_module_name(p, l, o, why);
+
+    return e ? e : program_read_fixed(o, "symbol", l->kernel, sizeof l->kernel, why);
+}
+
+static enum err read_kernel(const struct program *p, struct program_launch *l, const cJSON *o, struct why *why)
+{
+    enum err e = read_module_name(p, l, o, why);
+
     if (!e)
-        e = read_numbers(o, "grid", 3, 3, l->grid, NULL, why);
-    return e ? e : read_numbers(o, "block", 3, 3, l->block, NULL, why);
+        e = program_read_fixed(o, "kernel", l->kernel, sizeof l->kernel, why);
+    if (!e)
+        e = program_read_numbers(o, "grid", 3, 3, l->grid, NULL, why);
+    return e ? e : program_read_numbers(o, "block", 3, 3, l->block, NULL, why);
 }
 
 /* Names of launches, sorted, while they are read. */
@@ -411,7 +319,7 @@ static int find_launch(const struct launch_names *names, const char *id)
 static enum err read_after(struct program_launch *l, const cJSON *o, const struct launch_names *names, struct why *why)
 {
     const cJSON *list = NULL, *item;
-    enum err e = optional_list(o, "after", &list, why);
+    enum err e = program_optional_list(o, "after", &list, why);
 
     if (e)
         return e;
@@ -435,13 +343,13 @@ static enum err read_launch(struct program *p, const cJSON *o, const struct laun
     int op = 0, phase = 0;
     int64_t queue = 0, dyn_local = 0;
     bool cooperative = false;
-    enum err e =
-        only_members(o, "launch", "id op phase module kernel grid block args queue after dyn_local cooperative", why);
+    enum err e = program_only_members(
+        o, "launch", "id op phase module kernel symbol grid block args queue after dyn_local cooperative", why);
 
     if (!e)
-        e = read_word(o, "op", program_op_names, N_LAUNCH_OPS, LAUNCH_KERNEL, &op, why);
+        e = program_read_word(o, "op", program_op_names, N_LAUNCH_OPS, LAUNCH_KERNEL, &op, why);
     if (!e)
-        e = read_word(o, "phase", program_phase_names, N_PHASES, PHASE_RUN, &phase, why);
+        e = program_read_word(o, "phase", program_phase_names, N_PHASES, PHASE_RUN, &phase, why);
     if (!e)
         e = json_i64_or(o, "queue", 0, 0, 7, &queue, why);
     if (!e)
@@ -456,9 +364,11 @@ static enum err read_launch(struct program *p, const cJSON *o, const struct laun
     l->queue = (int)queue;
     l->dyn_local = dyn_local;
     l->cooperative = cooperative;
-    e = read_fixed(o, "id", l->id, sizeof l->id, why);
+    e = program_read_fixed(o, "id", l->id, sizeof l->id, why);
     if (!e && op == LAUNCH_KERNEL)
         e = read_kernel(p, l, o, why);
+    if (!e && op == LAUNCH_SYMBOL)
+        e = read_symbol(p, l, o, why);
     if (!e)
         e = read_args(p, l, o, why);
     return e ? e : read_after(l, o, names, why);
@@ -468,7 +378,7 @@ static enum err read_loop(struct program *p, const cJSON *o, const struct launch
 {
     const char *first = NULL, *last = NULL;
     int64_t count = 0;
-    enum err e = only_members(o, "loop", "first last count", why);
+    enum err e = program_only_members(o, "loop", "first last count", why);
 
     if (!e)
         e = json_get_text(o, "first", &first, why);
@@ -484,7 +394,7 @@ static enum err read_loop(struct program *p, const cJSON *o, const struct launch
 static enum err read_loops(struct program *p, const cJSON *o, const struct launch_names *names, struct why *why)
 {
     const cJSON *list = NULL, *l;
-    enum err e = optional_list(o, "loops", &list, why);
+    enum err e = program_optional_list(o, "loops", &list, why);
 
     cJSON_ArrayForEach(l, list)
     {
@@ -539,21 +449,21 @@ static const char *const check_members[N_CHECKS] = {
 
 static enum err read_check_blobs(const cJSON *o, struct program_check *c, struct why *why)
 {
-    enum err e = read_hash(o, "indices", &c->indices, why);
+    enum err e = program_read_hash(o, "indices", &c->indices, why);
 
     if (!e)
-        e = read_hash(o, "values", &c->values, why);
-    return e ? e : read_hash(o, "scale", &c->scale, why);
+        e = program_read_hash(o, "values", &c->values, why);
+    return e ? e : program_read_hash(o, "scale", &c->scale, why);
 }
 
 static enum err read_check(struct program *p, struct program_pass *pass, const cJSON *o, struct why *why)
 {
     struct program_check *c;
     int kind = 0, i_buffer = 0, relative = RELATIVE_NO;
-    enum err e = read_word(o, "kind", program_check_names, N_CHECKS, -1, &kind, why);
+    enum err e = program_read_word(o, "kind", program_check_names, N_CHECKS, -1, &kind, why);
 
     if (!e)
-        e = only_members(o, "check", check_members[kind], why);
+        e = program_only_members(o, "check", check_members[kind], why);
     if (!e)
         e = read_ref(p, o, "buffer", &i_buffer, why);
     if (e)
@@ -564,7 +474,7 @@ static enum err read_check(struct program *p, struct program_pass *pass, const c
     if (kind == CHECK_BUFFER)
         e = read_ref(p, o, "reference", &c->i_reference, why);
     if (!e && kind == CHECK_BUFFER)
-        e = read_word(o, "relative", program_relative_names, N_RELATIVES, RELATIVE_NO, &relative, why);
+        e = program_read_word(o, "relative", program_relative_names, N_RELATIVES, RELATIVE_NO, &relative, why);
     c->relative = (enum check_relative)relative;
     if (kind == CHECK_PROJECT)
         e = read_view(o, c, why);
@@ -573,7 +483,7 @@ static enum err read_check(struct program *p, struct program_pass *pass, const c
     if (!e)
         e = json_i64_or(o, "n", 0, 0, PROGRAM_MAX_SAMPLES, &c->n, why);
     if (!e)
-        e = read_seed(o, &c->seed, why);
+        e = program_read_seed(o, &c->seed, why);
     if (!e)
         e = read_fold(o, &c->fold, why);
     return e ? e : read_check_blobs(o, c, why);
@@ -586,7 +496,7 @@ static enum err read_pass_fill(struct program *p, struct program_pass *pass, con
     struct program_fill fill = {0};
     const char *id = "";
     int i_buffer = 0;
-    enum err e = only_members(o, "fill", "buffer " FILL_MEMBERS, why);
+    enum err e = program_only_members(o, "fill", "buffer " FILL_MEMBERS, why);
 
     if (!e && is_sheet && !json_text_or(o, "buffer", "", &id, NULL) && program_find_buffer(p, id) < 0)
         return ERR_OK;
@@ -602,7 +512,7 @@ static enum err read_any_pass(struct program *p, const cJSON *o, bool is_sheet, 
     const cJSON *list = NULL, *item;
     const char *id = NULL;
     struct program_pass *pass;
-    enum err e = only_members(o, "pass", "id fills checks", why);
+    enum err e = program_only_members(o, "pass", "id fills checks", why);
 
     if (!e)
         e = json_get_text(o, "id", &id, why);
@@ -611,11 +521,11 @@ static enum err read_any_pass(struct program *p, const cJSON *o, bool is_sheet, 
     pass = program_add_pass(p, id);
     if (!pass)
         return why_set(why, ERR_LIMIT, "pass: id too long, or more than %d passes", PROGRAM_MAX_PASSES);
-    e = optional_list(o, "fills", &list, why);
+    e = program_optional_list(o, "fills", &list, why);
     for (item = list ? list->child : NULL; !e && item; item = item->next)
         e = read_pass_fill(p, pass, item, is_sheet, why);
     if (!e)
-        e = optional_list(o, "checks", &list, why);
+        e = program_optional_list(o, "checks", &list, why);
     for (item = !e && list ? list->child : NULL; !e && item; item = item->next)
         e = read_check(p, pass, item, why);
     return e;
@@ -637,7 +547,7 @@ static enum err read_list(struct program *p, const cJSON *o, const char *name,
 {
     const cJSON *list = NULL, *item;
     int i = 0;
-    enum err e = optional_list(o, name, &list, why);
+    enum err e = program_optional_list(o, name, &list, why);
 
     if (e)
         return e;
@@ -655,7 +565,7 @@ static enum err read_list(struct program *p, const cJSON *o, const char *name,
 static enum err optional_object(const cJSON *o, const char *name, const char *known, const cJSON **out, struct why *why)
 {
     *out = cJSON_GetObjectItemCaseSensitive(o, name);
-    return *out ? only_members(*out, name, known, why) : ERR_OK;
+    return *out ? program_only_members(*out, name, known, why) : ERR_OK;
 }
 
 static enum err read_cost(struct program *p, const cJSON *o, struct why *why)
@@ -691,11 +601,11 @@ static enum err read_requires(struct program *p, const cJSON *o, struct why *why
 
     if (e || !needs)
         return e;
-    e = read_fixed(needs, "api", p->api, sizeof p->api, why);
+    e = program_read_fixed(needs, "api", p->api, sizeof p->api, why);
     if (!e)
-        e = read_fixed(needs, "std", p->std, sizeof p->std, why);
+        e = program_read_fixed(needs, "std", p->std, sizeof p->std, why);
     if (!e)
-        e = read_fixed(needs, "extensions", p->extensions, sizeof p->extensions, why);
+        e = program_read_fixed(needs, "extensions", p->extensions, sizeof p->extensions, why);
     if (!e)
         e = json_i64_or(needs, "wg_max", 0, 0, JSON_EXACT_MAX, &p->needs_work_group, why);
     return e ? e : json_i64_or(needs, "local_bytes", 0, 0, JSON_EXACT_MAX, &p->needs_local_bytes, why);
@@ -708,9 +618,9 @@ static enum err read_head(struct program *p, const cJSON *o, struct why *why)
     enum err e = json_get_i64(o, "schema", PROGRAM_SCHEMA, PROGRAM_SCHEMA, &schema, why);
 
     if (!e)
-        e = read_heap(o, "workload", &p->workload, why);
+        e = program_read_heap(o, "workload", &p->workload, why);
     if (!e)
-        e = read_heap(o, "template", &p->template_id, why);
+        e = program_read_heap(o, "template", &p->template_id, why);
     if (!e)
         e = json_i64_or(o, "template_version", 0, 0, INT32_MAX, &version, why);
     if (e)
@@ -721,7 +631,7 @@ static enum err read_head(struct program *p, const cJSON *o, struct why *why)
         if (!p->knobs)
             return ERR_NOMEM;
     }
-    e = read_fixed(o, "numerics", p->numerics, sizeof p->numerics, why);
+    e = program_read_fixed(o, "numerics", p->numerics, sizeof p->numerics, why);
     if (!e)
         e = read_cost(p, o, why);
     if (!e)
@@ -732,10 +642,11 @@ static enum err read_head(struct program *p, const cJSON *o, struct why *why)
 static enum err read_program(struct program *p, const cJSON *o, struct why *why)
 {
     const cJSON *launches = NULL;
-    enum err e = only_members(o, "program",
-                              "schema workload template template_version knobs numerics cost limits requires modules "
-                              "buffers launches loops verify",
-                              why);
+    enum err e =
+        program_only_members(o, "program",
+                             "schema workload template template_version knobs numerics cost limits requires modules "
+                             "buffers launches loops verify",
+                             why);
 
     if (!e)
         e = read_head(p, o, why);
@@ -744,7 +655,7 @@ static enum err read_program(struct program *p, const cJSON *o, struct why *why)
     if (!e)
         e = read_list(p, o, "buffers", read_buffer, why);
     if (!e)
-        e = optional_list(o, "launches", &launches, why);
+        e = program_optional_list(o, "launches", &launches, why);
     if (!e)
         e = read_launches(p, launches, o, why);
     if (!e)
@@ -782,7 +693,7 @@ enum err program_sheet_read(const char *text, size_t n, struct program *p, struc
                      : json_parse(text, n, &o, why);
 
     if (!e)
-        e = only_members(o, "sheet", "schema verify", why);
+        e = program_only_members(o, "sheet", "schema verify", why);
     if (!e)
         e = json_get_i64(o, "schema", PROGRAM_SCHEMA, PROGRAM_SCHEMA, &schema, why);
     if (!e)

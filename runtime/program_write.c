@@ -147,6 +147,10 @@ static cJSON *of_launch(const struct program *p, const struct program_launch *l,
         json_add_item(o, "grid", of_numbers(l->grid, 3, ok), ok);
         json_add_item(o, "block", of_numbers(l->block, 3, ok), ok);
     }
+    if (l->op == LAUNCH_SYMBOL) {
+        json_add_text(o, "module", p->modules[l->i_module].id, ok);
+        json_add_text(o, "symbol", l->kernel, ok);
+    }
     for (size_t i = 0; i < l->n_args; i++)
         push(args, of_arg(p, &l->args[i], ok), ok);
     add_sub(o, "args", args, ok);

@@ -4,18 +4,20 @@
 # of one call beside onnxruntime's, in turns in one process, and beside the sum of the layers' recorded times. Batch 1.
 #
 #   scripts/bench_network.sh [--trials N] [--time T] [--threads N[,N]] [--records N] [--layout L[,L]] [--rounds N]
-#                            [NETWORK:DTYPE | FILE.onnx ...]
+#                            [--resume] [--page FILE] [NETWORK:DTYPE | FILE.onnx ...]
 #
 #   NETWORK:DTYPE  resnet-18:f32 resnet-18:f16 resnet-18:i8 mobilenet-v1:f32 ... (those of ResNet-18 and MobileNet); `vgg-16`
 #                  and `resnet-50` too
-#   FILE.onnx      a model of one input, of floats, with its own weights; besides the steps that lose, by name. Those of
-#                  tests/onnx/networks.py are such: `networks.py DIR` writes them
-#   --trials N     configs measured of each workload (16); 0: none, the log that is there is taken
+#   FILE.onnx      a model with its own weights and seeded inputs; besides the steps that lose, by name. Those of
+#                  tests/onnx/networks.py and transformers.py are such: `networks.py DIR` writes them
+#   --trials N     configs measured of each workload (16); 0: none, the log that is there is taken, without one the templates' defaults
 #   --time T       longest tuning of each network (10m)
 #   --threads N    of the CPU device and of onnxruntime (1); a list: each is measured, with configs of its own
 #   --records N    the configs are those of N threads, whatever --threads says
 #   --layout L     layouts that may be chosen (nchw,nchw16c; i8 and u8 take the second)
 #   --rounds N     rounds of five calls of each side (21); 0: outputs are compared, nothing is timed
+#   --resume       what an earlier run has timed is not timed again
+#   --page FILE    writes what was measured as a page for docs/results
 #
 # Needs the programs (TUNE_BIN_DIR, else build/bin) and scripts/install_deps.sh --bench (TUNE_PEERS). Logs, bundles and
 # onnxruntime's side go to OUT (out/networks); a second run goes on with the logs that are there. Exit code 1: a network's
@@ -25,12 +27,12 @@ set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 out=${OUT:-$root/out/networks}
 python=${TUNE_PEERS:-$HOME/.cache/tune-peers/venv}/bin/python
-trials=16 time=10m threads=1 layouts=nchw,nchw16c rounds=21 sets="" records=""
+trials=16 time=10m threads=1 layouts=nchw,nchw16c rounds=21 sets="" records="" page="" resume="" given="$*"
 . "$root/scripts/common.sh"
 
 while [ $# -gt 0 ]; do
     case "$1" in
-    --trials | --time | --threads | --records | --layout | --rounds)
+    --trials | --time | --threads | --records | --layout | --rounds | --page)
         [ $# -gt 1 ] || { echo "bench_network.sh: $1 needs a value" >&2; exit 2; }
         case "$1" in
         --trials) trials=$2 ;;
@@ -39,9 +41,11 @@ while [ $# -gt 0 ]; do
         --records) records=$2 ;;
         --layout) layouts=$2 ;;
         --rounds) rounds=$2 ;;
+        --page) page=$2 ;;
         esac
         shift 2
         ;;
+    --resume) resume=1; shift ;;
     --help | -h) head_comment "$0" ;;
     *:f32 | *:f16 | *:i8 | *:u8) sets="$sets $1"; shift ;;
     *.onnx) sets="$sets $1:f32"; shift ;;
@@ -60,7 +64,8 @@ out=$(cd "$out" && pwd)
 export POCL_CACHE_DIR="${POCL_CACHE_DIR:-$out/pocl}"
 mkdir -p "$POCL_CACHE_DIR"
 table=$out/table devices=${POCL_DEVICES:-}
-: >"$table"
+[ -n "$resume" ] || rm -f "$table"
+touch "$table"
 
 # make_inputs NETWORK DTYPE OUT: weights, an input and onnxruntime's outputs.
 make_inputs() {
@@ -75,7 +80,11 @@ make_inputs() {
 
 # tune_set NETWORK DTYPE LOG: measures what the whole network needs.
 tune_set() {
-    [ "$trials" -gt 0 ] || return 0
+    if [ "$trials" -eq 0 ]; then
+        [ -s "${3%.jsonl}.best.jsonl" ] || # one small record says what the device is
+            POCL_MAX_PTHREAD_COUNT=${records:-$n} "$bin/tune" run "softmax f32 m=1 n=16" --trials 1 --threads "${records:-$n}" -q -o "$3" >"$3.txt"
+        return
+    fi
     POCL_MAX_PTHREAD_COUNT=${records:-$n} "$bin/tune" run --network "$1" --dtype "$2" --whole --layout "$layouts" --trials "$trials" \
         --time "$time" --threads "${records:-$n}" -q -o "$3" >"$3.txt" || { cat "$3.txt" >&2; return 1; }
 }
@@ -125,8 +134,11 @@ for set in $sets; do
     network=${set%:*} dtype=${set#*:}
     short=$(basename "$network" .onnx)
     name=$(echo "${short}_$dtype" | tr -c 'a-zA-Z0-9\n' _)
-    make_inputs "$network" "$dtype" "$out/ort-$name"
+    left=""
+    for n in $(echo "$threads" | tr , ' '); do grep -q "^$short $dtype $n " "$table" || left=1; done
+    [ -z "$left" ] || make_inputs "$network" "$dtype" "$out/ort-$name"
     for n in $(echo "$threads" | tr , ' '); do
+        ! grep -q "^$short $dtype $n " "$table" || continue
         export POCL_MAX_PTHREAD_COUNT="$n"
         if [ "$n" = 1 ]; then export POCL_DEVICES="${devices:-basic}"; else export POCL_DEVICES="${devices:-pthread}"; fi # docs/deploying.md
         log=$out/$short-$dtype-${records:-$n}.jsonl
@@ -139,6 +151,32 @@ for set in $sets; do
         time_set "$network" "$dtype" "${name}_$n"
     done
 done
+# Of a line of the table: had a side most of the CPUs that its threads want? A row of the page; write_page: the page.
+# shellcheck disable=SC2016 # awk's fields
+undisturbed='($12 >= .75 * $3 * $4 || $13 >= .75 * $3 * $5)'
+# shellcheck disable=SC2016
+row='{ printf "| %s %s | %s%s | %s | %.2f (%.2f) | %.2f (%.2f) | **%.2f** (%.2f to %.2f) | %.2f, %.2f: %.2f | %s |\n", $1, $2, $3, '"$undisturbed"' ? "" : " (disturbed)", $14, $4, $10, $5, $11, $6, $8, $9, $12, $13, $13 / $12, $7 }'
+write_page() {
+    echo "# $(date +%Y-%m-%d): whole networks, one call beside onnxruntime"
+    echo
+    echo "Command: \`scripts/bench_network.sh $(echo "$given" | sed 's#[^ ]*/##g')\`. $(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1), $(nproc) CPUs, load $(cut -d' ' -f1 /proc/loadavg)" \
+        "at the end; $("$bin/tune" --version), $(grep -ho "PoCL [0-9.]*" "$out"/*/manifest.json | head -n 1), onnxruntime $("$python" -c 'import onnxruntime; print(onnxruntime.__version__)')."
+    if [ "$trials" -eq 0 ]; then echo "Configs: the logs that were there, else the templates' defaults, never measured."; else echo "Configs: the best of $trials trials of each workload."; fi
+    echo
+    echo "Milliseconds of one call, batch 1: medians of $rounds rounds of five calls of each side, in turns in one process (in parentheses the least); the ratio is the median of the rounds' (half of them"
+    echo "between the two in parentheses); CPU time is the process's, of both sides and their ratio: with one thread it leaves out what else the machine does. Disturbed: neither side had three quarters of the CPUs"
+    echo "that its threads want; those rows are in no mean."
+    echo
+    echo "| network | threads | steps | ours | onnxruntime | ratio | CPU time | convolutions |"
+    echo "|---|---|---|---|---|---|---|---|"
+    awk "$row" "$table"
+    echo
+    for n in $(echo "$threads" | tr , ' '); do
+        means "Geometric mean, $n thread$([ "$n" = 1 ] || echo s):" "\$3 == $n && $undisturbed"
+    done
+}
+
+[ -z "$page" ] || [ ! -s "$table" ] || write_page >"$page"
 if [ -s "$table" ]; then
     echo "== $(date +%Y-%m-%d), $(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1), $(nproc) CPUs, load $(cut -d' ' -f1 /proc/loadavg)"
     echo "network dtype threads ours-ms onnxruntime-ms ratio arithmetic"

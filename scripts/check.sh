@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # check.sh - the long checks, for before a merge: words, include directions, sizes, format, licences, static analysis, both compilers
-# with warnings as errors and their unit tests, libtune's binary interface, sanitizers, valgrind, and each fuzzer for a short while.
+# with warnings as errors and their unit tests, 10,000 simulated farms, libtune's binary interface, sanitizers, valgrind, and each fuzzer for a short while.
 #   check.sh [STEP...]   only these
 #   check.sh faults      which of a set of planted faults the unit tests see (tests/faults/faults.sh); only when it is named
 #   check.sh full        all of what test.sh takes samples of: every template on all shapes, every mutant, on PoCL, Oclgrind and
@@ -12,7 +12,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/common.sh
-steps="words includes sizes format shell spdx ci analysis gcc clang tidy abi asan tsan valgrind fuzz"
+steps="words includes sizes format shell spdx ci analysis gcc sim clang tidy abi asan tsan valgrind fuzz"
 case "${1:-}" in -h | --help) head_comment "$0" ;; esac
 [ "${1:-}" != --steps ] || { echo "$steps"; exit 0; }
 : "${TUNE_TEST_DATA:=}"
@@ -62,6 +62,16 @@ compile_and_test() {
 }
 
 step_gcc() { compile_and_test gcc; }
+
+# Farms in simulation, by seed: the tracker among random peers, then real agents and real sessions (docs/reliability.md).
+step_sim() {
+    compile gcc && quietly build-gcc/tests/test_tracker_sim --seeds 10000 && head -c 400 "$work/said.txt" | grep seeds &&
+        for test in test_agent_farm_random test_session_random; do
+            TUNE_SIM_SEEDS=1000 quietly "build-gcc/tests/$test" || return 1
+            echo "$test: 1000 seeds"
+        done
+}
+
 step_clang() { compile_and_test clang; }
 
 # The product's sources that are compiled by themselves (parts of bundles are not), with the flags of clang's build.

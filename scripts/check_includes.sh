@@ -26,15 +26,16 @@ allowed() {
     exec) echo "exec/" ;;
     runtime) echo "core/ exec/ runtime/" ;;
     kernels) echo "core/ search_space/ kernels/ $program" ;;
-    onnx) echo "core/ kernels/graph.h kernels/eltwise/expression.h onnx/ $program" ;;
+    onnx) echo "core/ kernels/graph.h kernels/eltwise/expression.h kernels/norm/epsilon.h onnx/ $program" ;;
     libtune) echo "core/ search_space/ logs/ exec/ runtime/ kernels/ libtune/" ;;
-    tracker) echo "core/ tracker/" ;;
+    page) echo "core/ page/" ;;
+    tracker) echo "core/ page/ tracker/" ;;
     agent) echo "core/ runtime/ logs/ agent/ $wire" ;;
     search) echo "core/ search_space/ cost_model/ search/" ;;
     formats) echo "core/ search_space/ logs/ kernels/ formats/ $program" ;;
     deploy) echo "core/ logs/ exec/ runtime/ kernels/ libtune/ formats/ deploy/" ;;
     tuner) echo "core/ search_space/ logs/ runtime/ kernels/ search/ formats/ tuner/ $wire" ;;
-    cli) echo "core/ search_space/ cost_model/ logs/ runtime/ kernels/ libtune/ search/ formats/ deploy/ tuner/ onnx/import.h cli/ $wire" ;;
+    cli) echo "core/ search_space/ cost_model/ logs/ runtime/ kernels/ libtune/ search/ formats/ deploy/ tuner/ onnx/import.h page/ cli/ $wire" ;;
     esac
 }
 

@@ -2,7 +2,7 @@
 # common.sh - what the scripts share; sourced, with the working directory set to the top of the tree.
 
 # The rooms of the product, from the ground up.
-rooms="core search_space cost_model logs exec runtime kernels onnx libtune tracker agent search formats deploy tuner cli"
+rooms="core search_space cost_model logs exec runtime kernels onnx page libtune tracker agent search formats deploy tuner cli"
 
 say() {
     printf '\n== %s\n' "$*"

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: MIT
 """template_costs.py - what the defaults of a CPU's templates take: measures them, learns the model in kernels/cost_list.h, judges it.
 
-  template_costs.py measure [--threads N] [--every N] [--dtype T] -o LOG
+  template_costs.py measure [--threads N] [--every N] [--dtype T] [--only TABLE] -o LOG
                                         `tune run` of each template's default on the layers of kernels/networks and some
-                                        beside them (TUNE_BIN_DIR, else build/bin); a second run goes on with the log
-  template_costs.py table LOG...        what of logs counts, a line a layer: docs/results/2026-11-23-template-costs.txt
+                                        beside them (TUNE_BIN_DIR, else build/bin), or on those of a table; a second run goes on with the log
+  template_costs.py table [--over TABLE] LOG...
+                                        what of logs counts, a line a layer: docs/results/2026-11-23-template-costs.txt;
+                                        layers that the logs lack as that table has them
   template_costs.py fit TABLE >kernels/cost_list.h
   template_costs.py judge TABLE         each network's layers by a model of the others: time of the chosen template over that of
                                         the best one (regret), beside the first of the operator's list
@@ -74,7 +76,7 @@ def layers(dtype, every):
 def measure(a):
     tune = os.path.join(os.environ.get("TUNE_BIN_DIR", os.path.join(ROOT, "build/bin")), "tune")
     by_operator = collections.defaultdict(list)
-    for w in layers(a.dtype, a.every):
+    for w in [x.workload for x in read(a.only)[0]] if a.only else layers(a.dtype, a.every):
         by_operator[w.split()[0]].append(w)
     for operator, list_of in by_operator.items():
         for i in range(0, len(list_of), 12):
@@ -131,6 +133,9 @@ def read_logs(paths):
 
 def table(a):
     layers_of, device = read_logs(a.logs)
+    if a.over:
+        measured = {(x.workload, x.threads) for x in layers_of}
+        layers_of += [x for x in read(a.over)[0] if (x.workload, x.threads) not in measured]
     print(f"# made by `scripts/template_costs.py table`: least ns of templates' defaults. {device}")
     for x in sorted(layers_of, key=lambda x: (x.workload, x.threads)):
         print(f"{x.workload} | threads {x.threads} | flops {x.flops:.0f} | " + " ".join(f"{t}={ns:.0f}" for t, ns in sorted(x.ns.items())))
@@ -243,7 +248,10 @@ def main():
     m.add_argument("--every", type=int, default=1, help="only each Nth layer")
     m.add_argument("--dtype", default="f32", choices=("f32", "f16"))
     m.add_argument("-o", "--output", required=True)
-    commands.add_parser("table").add_argument("logs", nargs="+")
+    m.add_argument("--only", metavar="TABLE", help="the layers of this table")
+    t = commands.add_parser("table")
+    t.add_argument("--over", metavar="TABLE", help="for layers that the logs lack")
+    t.add_argument("logs", nargs="+")
     for name in ("fit", "judge"):
         commands.add_parser(name).add_argument("table")
     a = p.parse_args()

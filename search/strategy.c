@@ -23,8 +23,21 @@ const struct strategy_ops *const strategy_table[] = {
     NULL,
 };
 
+/* What Kernel Tuner calls those that come closest. */
+static const struct {
+    const char *theirs, *ours;
+} aliases[] = {{"bayes_opt", "model"},      {"brute_force", "grid"},
+               {"random_sample", "random"}, {"genetic_algorithm", "genetic"},
+               {"diff_evo", "diffevo"},     {"simulated_annealing", "annealing"},
+               {"greedy_ils", "ils"}};
+
+#define N_ALIASES (sizeof aliases / sizeof *aliases)
+
 const struct strategy_ops *strategy_find(const char *name)
 {
+    for (size_t i = 0; i < N_ALIASES; i++)
+        if (strcmp(aliases[i].theirs, name) == 0)
+            name = aliases[i].ours;
     for (size_t i = 0; strategy_table[i]; i++)
         if (strcmp(strategy_table[i]->name, name) == 0)
             return strategy_table[i];
@@ -33,7 +46,9 @@ const struct strategy_ops *strategy_find(const char *name)
 
 const char *strategy_name_at(size_t i)
 {
-    return strategy_table[i] ? strategy_table[i]->name : NULL;
+    const size_t n = sizeof strategy_table / sizeof *strategy_table - 1;
+
+    return i < n ? strategy_table[i]->name : i < n + N_ALIASES ? aliases[i - n].theirs : NULL;
 }
 
 enum err strategy_named(const char *name, const struct strategy_ops **out, struct why *why)

@@ -97,13 +97,25 @@ static enum err choose_text(const struct knob *k, const char *text, struct confi
     return choose_number(k, v, out, i_knob, why);
 }
 
+static enum err no_such_knob(const struct space *s, const char *name, struct why *why)
+{
+    struct buf list;
+
+    buf_init(&list, SPACE_MAX_KNOBS * (SPACE_NAME_BYTES + 4));
+    for (size_t i = 0; i < s->n_knobs; i++)
+        buf_printf(&list, "%s%s", i ? ", " : "", s->knobs[i].name);
+    why_set(why, ERR_INPUT, "unknown knob '%.60s': expected one of %.600s", name, buf_text(&list));
+    buf_fini(&list);
+    return ERR_INPUT;
+}
+
 /* The knob of a name, which may appear once. */
 static enum err open_knob(const struct space *s, const char *name, bool *seen, size_t *i_knob, struct why *why)
 {
     const int i = space_find_knob(s, name);
 
     if (i < 0)
-        return why_set(why, ERR_INPUT, "unknown knob '%.60s'", name);
+        return no_such_knob(s, name, why);
     if (seen[i])
         return why_set(why, ERR_INPUT, "knob '%s' is given twice", name);
     seen[i] = true;

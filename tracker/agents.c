@@ -7,11 +7,13 @@
 #include "core/err.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SILENT_MS 90000 /* shown as lost, and no longer holds its key's fingerprint */
+#define CUT_MS 3000     /* for an agent whose connection closed to come back by another */
 #define FORGET_MS 3600000
 #define LOOK_MS 1000 /* between two looks at all of them */
 #define FORGET_AT_ONCE 64
@@ -22,23 +24,52 @@ void agent_free(struct agent *a)
         return;
     free(a->device);
     free(a->current);
+    vitals_fini(&a->history);
     free(a);
 }
 
 static bool silent(const struct tracker *t, const struct agent *a)
 {
+    if (a->cut_ns && a->cut_ns < tracker_now_ns(t) - (int64_t)CUT_MS * 1000000)
+        return true;
     return a->seen_ns < tracker_now_ns(t) - (int64_t)SILENT_MS * 1000000;
 }
 
+/* Whether it works is known by its leases before it tells. */
 const char *agent_state(const struct tracker *t, const struct agent *a)
 {
-    return a->gone ? "gone" : silent(t, a) ? "lost" : a->state;
+    if (a->gone || silent(t, a))
+        return a->gone ? "gone" : "lost";
+    if (!a->is_builder && (a->n_leased ? strcmp(a->state, "idle") == 0 : strcmp(a->state, "busy") == 0))
+        return a->n_leased ? "busy" : "idle";
+    return a->state;
+}
+
+static bool is_among(const uint32_t *lines, int n, uint32_t line)
+{
+    for (int i = 0; i < n; i++)
+        if (lines[i] == line)
+            return true;
+    return false;
+}
+
+void agents_cut(struct tracker *t, const uint32_t *lines, int n)
+{
+    const int64_t now = tracker_now_ns(t);
+
+    for (struct agent *a = n ? t->first_agent : NULL; a; a = a->later)
+        if (a->line && is_among(lines, n, a->line)) {
+            a->line = 0;
+            a->cut_ns = now ? now : 1;
+        }
 }
 
 static void seen(struct tracker *t, struct agent *a)
 {
     a->seen_ns = tracker_now_ns(t);
     a->seen_ms = tracker_wall_ms(t);
+    a->line = t->line;
+    a->cut_ns = 0;
     for (int i = 0; i < a->n_arches; i++)
         a->arches[i]->seen_ns = a->seen_ns;
 }
@@ -138,10 +169,12 @@ static enum err begin_session(struct call *c, struct agent *a, const char *nonce
         e = trials_of_agent_back(c->t, a, true);
     if (!e && strcmp(a->nonce, nonce) != 0)
         e = builds_of_agent_back(c->t, a, true);
+    a->told = 0;
     text_copy(a->nonce, sizeof a->nonce, nonce);
     text_copy(a->version, sizeof a->version, version);
     text_copy(a->state, sizeof a->state, "idle");
     a->gone = a->drain = a->is_builder = false;
+    a->temperature = a->canary_ns = NAN;
     a->arch = NULL;
     a->n_arches = 0;
     return e;
@@ -224,6 +257,18 @@ enum err op_builder_register(struct call *c)
     return ERR_OK;
 }
 
+static void remember(struct tracker *t, struct agent *a)
+{
+    const struct vitals_point point = {.ts_ms = tracker_wall_ms(t),
+                                       .temperature = (float)a->temperature,
+                                       .load = (float)a->load,
+                                       .canary_ns = (float)a->canary_ns,
+                                       .done = (uint32_t)a->done,
+                                       .failed = (uint32_t)a->failed};
+
+    vitals_add(&a->history, &point);
+}
+
 enum err op_agent_beat(struct call *c)
 {
     const struct agent_beat_args *in = &c->args.agent_beat;
@@ -234,10 +279,13 @@ enum err op_agent_beat(struct call *c)
         return e;
     a->temperature = in->temperature;
     a->load = in->load;
+    if (!isnan(in->canary_ns))
+        a->canary_ns = in->canary_ns;
     if (in->state[0])
         text_copy(a->state, sizeof a->state, in->state);
     free(a->current);
     a->current = text_of(in->current, 4096);
+    remember(c->t, a);
     c->result.agent_beat.drain = a->drain;
     return ERR_OK;
 }
@@ -303,6 +351,7 @@ enum err op_agent_mode(struct call *c)
                        in->agent);
     agent_mode_load(in->agent, mode, in->user, c->t);
     wake_devices(c->t);
+    c->result.agent_mode.absent = !table_get_text(&c->t->agents, in->agent);
     return c->t->o.ops->mode_put(c->t->o.store, in->agent, mode, in->user);
 }
 
@@ -330,9 +379,8 @@ void agents_waits(const struct tracker *t, const struct tracker_job *j, char *ou
 
 /* ---- lists ---- */
 
-static void add_peer(struct call *c, const struct agent *a)
+cJSON *agent_entry_of(struct call *c, const struct agent *a, bool device)
 {
-    struct devices_result *out = &c->result.devices;
     struct peer_entry entry = {.agent = a->id,
                                .version = a->version,
                                .state = agent_state(c->t, a),
@@ -342,6 +390,7 @@ static void add_peer(struct call *c, const struct agent *a)
                                .failed = a->failed,
                                .temperature = a->temperature,
                                .load = a->load,
+                               .canary_ns = a->canary_ns,
                                .arch = a->arch ? a->arch->name : NULL,
                                .builds = a->builds_itself,
                                .capacity = a->capacity,
@@ -358,11 +407,11 @@ static void add_peer(struct call *c, const struct agent *a)
     } else {
         entry.key = a->key;
         entry.fingerprint = a->fingerprint;
-        entry.device = tree_of(a->device);
-        if (!entry.device)
+        entry.device = device ? tree_of(a->device) : NULL;
+        if (device && !entry.device)
             entry.device = cJSON_CreateNull();
     }
-    call_list_add(a->is_builder ? &out->builders : &out->devices, peer_entry_write(&entry), &c->ok);
+    return peer_entry_write(&entry);
 }
 
 enum err op_devices(struct call *c)
@@ -370,17 +419,18 @@ enum err op_devices(struct call *c)
     const struct devices_args *in = &c->args.devices;
     struct devices_result *out = &c->result.devices;
     size_t n_bytes = 0;
+    int64_t n = 0;
 
     out->builders = cJSON_CreateArray(); /* there also when there are none */
     for (const struct agent *a = c->t->first_agent; a; a = a->later) {
         if (a->gone || a->serial <= in->after || (in->key[0] && strcmp(in->key, a->key) != 0))
             continue;
-        if (n_bytes > REPLY_BYTES) {
+        if (n_bytes > REPLY_BYTES || (in->max && n++ == in->max)) {
             out->next = a->serial - 1;
             break;
         }
         n_bytes += 900 + (a->device ? strlen(a->device) : 0) + (a->current ? strlen(a->current) : 0);
-        add_peer(c, a);
+        call_list_add(a->is_builder ? &out->builders : &out->devices, agent_entry_of(c, a, true), &c->ok);
     }
     return ERR_OK;
 }

@@ -103,7 +103,8 @@ STRUCT(build_grant,
 
 STRUCT(peer_entry,
     TEXT(key, EMPTY) TEXT(agent, MUST) TEXT(fingerprint, EMPTY) TEXT(version, EMPTY) TEXT(state, EMPTY)
-    I64(last_seen_ms, MAY) I64(leased, MAY) I64(done, MAY) I64(failed, MAY) REAL(temperature, MAY) REAL(load, MAY)
+    I64(last_seen_ms, MAY) I64(leased, MAY) I64(done, MAY) I64(failed, MAY) REAL(temperature, MAY, OR(real, NAN)) REAL(load, MAY)
+    REAL(canary_ns, MAY, OR(real, NAN))
     TEXTS(arches, MAY) TEXT(compiler, EMPTY) ANY(device, MAY) TEXT(arch, MAY) BOOL(builds, TIED, OR(yes, true))
     I64(capacity, TIED) TEXT(mode, MAY) TEXT(reserved, MAY)
     ANY(current, OR_NULL))
@@ -118,7 +119,7 @@ STRUCT(released, I64(released, MAY))
 /* ---- calls ---- */
 
 CALL(HELLO, hello, hello_args, hello_result, READS, NEVER)
-STRUCT(hello_args, TEXT(role, EMPTY) TEXT(name, EMPTY) TEXT(nonce, MUST, FORM(NONCE)) LIST(versions, MUST))
+STRUCT(hello_args, TEXT(role, EMPTY) TEXT(name, EMPTY) TEXT(identity, EMPTY) TEXT(nonce, MUST, FORM(NONCE)) LIST(versions, MUST))
 STRUCT(hello_result,
     TEXT(session, MUST, UP_TO(REQUEST_ID_HEX)) I64(version, MAY) TEXT(boot, MUST, UP_TO(REQUEST_ID_HEX))
     TEXT(nonce, MUST, UP_TO(REQUEST_ID_HEX)) TEXT(server, MAY))
@@ -240,19 +241,20 @@ CALL(BUILD_RELEASE, build_release, build_refs, released, WRITES, NEVER)
 
 CALL(AGENT_BEAT, agent_beat, agent_beat_args, agent_beat_result, READS, NEVER)
 STRUCT(agent_beat_args,
-    TEXT(agent, MUST) TEXT(state, EMPTY) ANY(current, MAY) REAL(temperature, MAY) REAL(load, MAY) I64(done, MAY)
-    I64(failed, MAY))
+    TEXT(agent, MUST) TEXT(state, EMPTY) ANY(current, MAY) REAL(temperature, MAY, OR(real, NAN)) REAL(load, MAY)
+    REAL(canary_ns, MAY, OR(real, NAN)) I64(done, MAY) I64(failed, MAY))
 STRUCT(agent_beat_result, BOOL(drain, MAY))
 
 CALL(AGENT_BYE, agent_bye, agent_bye_args, nothing, WRITES, NEVER)
 STRUCT(agent_bye_args, TEXT(agent, MUST))
 
-CALL(AGENT_MODE, agent_mode, agent_mode_args, nothing, WRITES, NEVER)
+CALL(AGENT_MODE, agent_mode, agent_mode_args, agent_mode_result, WRITES, NEVER)
 STRUCT(agent_mode_args,
     TEXT(agent, MUST, FORM(NAME)) TEXT(mode, MUST, .one_of = "serve drain reserve") TEXT(user, EMPTY, UP_TO(CALL_USER_BYTES)))
+STRUCT(agent_mode_result, BOOL(absent, MAY))
 
 CALL(DEVICES, devices, devices_args, devices_result, READS, NEVER)
-STRUCT(devices_args, TEXT(key, EMPTY) I64(after, MAY))
+STRUCT(devices_args, TEXT(key, EMPTY) I64(after, MAY) I64(max, MAY))
 STRUCT(devices_result, LIST(devices, MUST, OF(peer_entry)) LIST(builders, MAY, OF(peer_entry)) I64(next, MAY))
 
 CALL(STATUS, status, nothing, status_result, READS, NEVER)

@@ -124,7 +124,7 @@ static enum err exchange(struct client *c, cJSON *request, const struct blobs *a
 
 static cJSON *hello_tree(const struct client *c, const char *nonce)
 {
-    struct hello_args args = {.role = c->role, .name = c->name, .nonce = nonce};
+    struct hello_args args = {.role = c->role, .name = c->name, .nonce = nonce, .identity = c->key.identity};
     bool ok = true;
 
     call_list_add(&args.versions, cJSON_CreateNumber(PROTOCOL_VERSION), &ok);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tracker/execute.h"
 
+#include "tracker/access.h"
+
 #include "core/buf.h"
 #include "core/err.h"
 #include "core/json.h"
@@ -48,7 +50,7 @@ static bool writes(const struct request *r)
 static void encode_reply(struct tracker *t, struct call *c, const struct request *r, enum err e, struct buf *reply)
 {
     cJSON *json = reply_json(c, r->id, e);
-    const struct key *key = r->nonce[0] ? t->o.key : NULL;
+    const struct key *key = r->nonce[0] && t->o.key ? &r->key : NULL;
 
     assert(!reply->len);
     if (json && message_encode(json, e ? NULL : &c->out, key, r->nonce, reply) == ERR_LIMIT) {
@@ -74,22 +76,31 @@ static void encode_again(struct tracker *t, const struct answered *a, const stru
 
     if (json_parse(a->reply, a->n_reply, &json, NULL) != ERR_OK)
         return;
-    message_encode(json, NULL, r->nonce[0] ? t->o.key : NULL, r->nonce, reply);
+    message_encode(json, NULL, r->nonce[0] && t->o.key ? &r->key : NULL, r->nonce, reply);
     cJSON_Delete(json);
 }
 
-static void call_init(struct call *c, struct tracker *t, const struct request *r)
+void call_begin(struct call *c, struct tracker *t)
 {
     memset(c, 0, sizeof *c); /* unions whole */
     c->t = t;
-    c->id = r->id;
-    c->name = r->name;
-    c->message = &r->message;
+    c->id = "";
+    c->identity = "";
+    c->name = N_CALLS;
     c->ok = true;
     blobs_init(&c->out, MESSAGE_ATTACH_BYTES);
 }
 
-static void call_fini(struct call *c)
+static void call_init(struct call *c, struct tracker *t, const struct request *r)
+{
+    call_begin(c, t);
+    c->id = r->id;
+    c->name = r->name;
+    c->message = &r->message;
+    c->identity = r->key.identity;
+}
+
+void call_end(struct call *c)
 {
     if (c->name < N_CALLS)
         call_drop(call_table[c->name].result, &c->result);
@@ -178,6 +189,8 @@ static enum err start(struct tracker *t, struct call *c, struct request *r)
         wait_ms = MAX_WAIT_MS;
     r->deadline_ns = tracker_now_ns(t) + wait_ms * 1000000;
     c->last = wait_ms == 0;
+    if (!e)
+        e = access_check(c);
     return e ? e : run(c);
 }
 
@@ -192,16 +205,18 @@ static enum outcome_of_request finish(struct tracker *t, struct call *c, struct 
 {
     if (!e && c->park) {
         r->waits_with = c->park;
-        call_fini(c);
+        call_end(c);
         return REQUEST_PARKED;
     }
     if (is_fatal(r->name, e)) {
-        call_fini(c);
+        call_end(c);
         request_fini(r);
         return REQUEST_STORE_FAILED;
     }
+    if (e == ERR_AUTH || (e == ERR_STALE && r->name == CALL_TRIAL_RESULT))
+        access_audit(t, r->name < N_CALLS ? call_table[r->name].name : "a message", c->identity, c->why.text);
     encode_reply(t, c, r, e, reply);
-    call_fini(c);
+    call_end(c);
     request_fini(r);
     return REQUEST_ANSWERED;
 }
@@ -212,25 +227,54 @@ void request_read(struct request *r, const void *bytes, size_t n)
         message_decode(bytes, n, &r->message, NULL);
 }
 
+enum err call_here(struct tracker *t, enum call_name name, const union call_args *args, cJSON **result,
+                   struct buf *attached, struct why *why)
+{
+    struct call c;
+    enum err e;
+
+    assert(!op_table[name].writes);
+    call_begin(&c, t);
+    c.name = name;
+    c.args = *args;
+    c.last = true;
+    e = run(&c);
+    *result = e ? NULL : call_write(call_table[name].result, &c.result);
+    if (!e)
+        memset(&c.result, 0, sizeof c.result);
+    for (size_t i = 0; !e && attached && i < c.out.n; i++)
+        e = buf_append(attached, c.out.items[i].data, c.out.items[i].n_bytes);
+    *why = c.why;
+    call_end(&c);
+    return e || *result ? e : ERR_NOMEM;
+}
+
 enum outcome_of_request request_start(struct tracker *t, const void *bytes, size_t n, struct request *r,
                                       struct buf *reply)
 {
+    const struct tracker_session *proved = NULL;
     const struct answered *before;
     struct why why = {""};
+    bool hello = false;
     struct call c;
     enum err e;
 
     *r = (struct request){.bytes = bytes, .n_bytes = n, .message = r->message, .name = N_CALLS, .id = ""};
     t->stats.requests++;
-    e = r->message.json ? ERR_OK : message_decode(bytes, n, &r->message, &why);
+    e = !r->message.json && n > MAX_READ_AHEAD && t->o.key ? session_ahead(t, bytes, n, &proved, &hello, &why) : ERR_OK;
+    if (!e && !r->message.json)
+        e = message_decode(bytes, n, &r->message, &why);
     if (!e)
         e = read_request(r, &why);
     call_init(&c, t, r);
     c.why = why;
+    c.proved = proved;
+    c.hello = hello;
     if (!e) {
         e = session_check(&c, bytes, n);
         if (c.nonce)
             strcpy(r->nonce, c.nonce);
+        r->key = c.key; /* c.identity is its */
     }
     if (e) {
         r->name = N_CALLS;
@@ -239,7 +283,7 @@ enum outcome_of_request request_start(struct tracker *t, const void *bytes, size
     before = writes(r) ? answered_find(t, r->id) : NULL;
     if (before) {
         encode_again(t, before, r, reply);
-        call_fini(&c);
+        call_end(&c);
         request_fini(r);
         return REQUEST_ANSWERED;
     }

@@ -5,6 +5,8 @@
 #define TUNE_TRACKER_EXECUTE_H
 
 #include "core/buf.h"
+#include "core/err.h"
+#include "core/json.h"
 #include "tracker/state.h"
 
 #include <stdbool.h>
@@ -19,6 +21,7 @@ struct request {
     enum call_name name;                /* N_CALLS = none that can be executed */
     const char *id;                     /* lent from the message; "" when it has none */
     char nonce[2 * REQUEST_ID_HEX + 1]; /* of the reply's MAC; "" = unsigned */
+    struct key key;                     /* likewise; of whom the request is */
     int64_t deadline_ns;                /* of a long poll */
     struct waiters *waits_with;         /* of one that is parked */
 };
@@ -27,6 +30,11 @@ enum outcome_of_request { REQUEST_ANSWERED, REQUEST_PARKED, REQUEST_STORE_FAILED
 
 /* Decodes a small request ahead, by any thread; what is large or wrong is left to request_start. `r` is all 0. */
 void request_read(struct request *r, const void *bytes, size_t n);
+
+/* Executes a call that only reads, of this process itself, without waiting: its result as a tree (cJSON_Delete), and
+ * what is attached to it appended to `attached` (NULL = not wanted). The call's errors, with words. */
+enum err call_here(struct tracker *t, enum call_name name, const union call_args *args, cJSON **result,
+                   struct buf *attached, struct why *why);
 
 /* Executes a fresh request, all 0 or as request_read left it; `reply` gets the reply's bytes unless it is parked. The
  * request is used up unless it is parked. */

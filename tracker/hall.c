@@ -111,6 +111,7 @@ bool hall_enter(struct hall *h, struct caller *c)
     enum outcome_of_request how;
 
     buf_init(&c->reply, MESSAGE_MAX_BYTES + 64);
+    h->tracker->line = c->line;
     how = request_start(h->tracker, c->bytes, c->n_bytes, &c->request, &c->reply);
     if (how == REQUEST_PARKED) {
         if (stays(h, c))
@@ -149,6 +150,7 @@ static bool try_again(struct hall *h, struct caller *c, bool last)
 /* Those without a peer end without being granted anything. */
 static void end_gone(struct hall *h, const uint32_t *gone, int n_gone)
 {
+    agents_cut(h->tracker, gone, n_gone);
     for (int i = 0; n_gone && i < HALL_BUCKETS; i++)
         for (struct caller *c = h->parked[i], *next; c; c = next) {
             next = c->next_parked;

@@ -413,8 +413,7 @@ enum err op_job_pause(struct call *c)
     return e;
 }
 
-/* Its trees and texts are as those of a result. */
-static struct job_entry entry_of(struct call *c, const struct tracker_job *j)
+struct job_entry job_entry_of(struct call *c, const struct tracker_job *j)
 {
     const struct trial_counts counts = {.open = j->n_open, .leased = j->n_leased, .done = j->n_done, .lost = j->n_lost};
     const struct job_best best = {.time_ns = j->best_ns, .gflops = j->best_gflops};
@@ -432,7 +431,8 @@ static struct job_entry entry_of(struct call *c, const struct tracker_job *j)
                               .progress = progress,
                               .records = j->seq,
                               .created_ms = j->created_ms,
-                              .done_ms = j->done_ms};
+                              .done_ms = j->done_ms,
+                              .priority = j->priority};
 }
 
 enum err op_job_list(struct call *c)
@@ -449,7 +449,7 @@ enum err op_job_list(struct call *c)
 
         if (!j || (strcmp(in->state, "all") != 0 && strcmp(in->state, job_state(j)) != 0))
             continue;
-        entry = entry_of(c, j);
+        entry = job_entry_of(c, j);
         n_bytes += 600 + json_size(j->title) + json_size(j->user) + (j->progress ? strlen(j->progress) : 0);
         call_list_add(&c->result.job_list.jobs, job_entry_write(&entry), &c->ok);
         n++;
@@ -473,9 +473,8 @@ enum err op_job_status(struct call *c)
 
     if (e)
         return e;
-    c->result.job_status = entry_of(c, j);
+    c->result.job_status = job_entry_of(c, j);
     c->result.job_status.position = position_of(c->t, j);
-    c->result.job_status.priority = j->priority;
     e = call_keep_waits(c, j, &c->result.job_status.waits);
     return e ? e : c->t->o.ops->each_job(c->t->o.store, j->id, keep_status_texts, c);
 }
@@ -576,6 +575,12 @@ static void take_back(const struct trial_row *row, void *arg)
         a->e = builds_forgive(a->t, tr);
 }
 
+static void ignore(const struct trial_row *row, void *arg)
+{
+    (void)row;
+    (void)arg;
+}
+
 enum err op_requeue(struct call *c)
 {
     const struct requeue_args *in = &c->args.requeue;
@@ -590,6 +595,8 @@ enum err op_requeue(struct call *c)
         call_id_parse(in->trial, 't', &trial);
     else
         e = job_of(c, in->job, &j);
+    if (trial && c->t->o.ops->trial_get(c->t->o.store, trial, 0, 0, ignore, NULL) == ERR_NOT_FOUND)
+        return why_set(&c->why, ERR_NOT_FOUND, "there is no trial %s", in->trial);
     if (!e)
         e = c->t->o.ops->requeue(c->t->o.store, j ? j->id : 0, trial, take_back, &a);
     c->result.requeue.requeued = a.n;

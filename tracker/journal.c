@@ -169,16 +169,6 @@ enum err journal_mark(struct journal *j, struct why *why)
     return journal_write(j, why);
 }
 
-static enum err flush_directory(struct journal *j)
-{
-    const int fd = open(j->where, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const bool ok = fd >= 0 && fsync(fd) == 0;
-
-    if (fd >= 0)
-        close(fd);
-    return ok ? ERR_OK : ERR_IO;
-}
-
 enum err journal_flush(struct journal *j, int64_t before, struct why *why)
 {
     bool ok = true;
@@ -187,7 +177,7 @@ enum err journal_flush(struct journal *j, int64_t before, struct why *why)
         if (atomic_exchange(&j->unflushed[i], false))
             ok = fdatasync(j->fd[i]) == 0;
     if (ok && atomic_exchange(&j->unlisted, false))
-        ok = flush_directory(j) == ERR_OK;
+        ok = dir_flush(j->where) == ERR_OK;
     if (ok)
         atomic_store(&j->n_kept, before);
     return ok ? ERR_OK

@@ -33,7 +33,10 @@ static const struct cli_option options[] = {
                .help = "open jobs that one user may have; 0 = any number"),
     CLI_OPTION("lease", CLI_DURATION, .argument = "TIME", .otherwise = "30s", .min = 0.1, .max = 3600,
                .help = "how long a lease lives without renewal"),
-    CLI_OPTION("http", CLI_TEXT, .argument = "ADDR:PORT", .help = "serve the status page, /metrics and /healthz there"),
+    CLI_OPTION("http", CLI_TEXT, .argument = "ADDR:PORT",
+               .help = "serve the page, its JSON, /metrics and /healthz there"),
+    CLI_OPTION("http-name", CLI_TEXT, .argument = "NAME",
+               .help = "a name by which browsers reach the page, beside addresses and this host's name"),
     CLI_OPTION("retention", CLI_INT, .argument = "DAYS", .otherwise = "0", .max = 36500,
                .help = "forget jobs that ended longer ago; 0 = never"),
     CLI_OPTION("allow-backup", CLI_FLAG, .help = "let peers ask for a backup to a path of this host"),
@@ -97,6 +100,8 @@ static enum err load_key(const struct cli *c, struct key *key, struct tracker_op
     if (!file)
         return ERR_OK;
     e = key_load(file, key, why);
+    if (!e && key->identity[0])
+        e = why_set(why, ERR_AUTH, "%s is %s's key: a tracker wants the farm's own", file, key->identity);
     if (!e)
         o->key = key;
     return e;
@@ -115,7 +120,7 @@ static enum err start(const struct cli *c, struct tracker_options *o, struct ser
     if (!e)
         e = server_start(t, cli_text(c, "listen"), s, why);
     if (!e && cli_text(c, "http"))
-        e = http_start(*s, cli_text(c, "http"), &h, why);
+        e = http_start(*s, cli_text(c, "http"), cli_text(c, "http-name"), &h, why);
     if (!e)
         e = workers_init(w, (int)cli_int(c, "workers"), server_url(*s), cli_text(c, "key-file"), o->clock, why);
     if (!e && cli_text(c, "url-file"))
@@ -127,6 +132,12 @@ static enum err start(const struct cli *c, struct tracker_options *o, struct ser
         printf("status page at %s\n", http_url(h));
     fflush(stdout);
     return ERR_OK;
+}
+
+static void tell_refused(const char *line, void *arg)
+{
+    (void)arg;
+    fprintf(stderr, "tune-tracker: %s\n", line);
 }
 
 static int run(const struct cli *c, const sigset_t *signals)
@@ -143,6 +154,7 @@ static int run(const struct cli *c, const sigset_t *signals)
     o.retention_days = cli_int(c, "retention");
     o.max_user_jobs = cli_int(c, "user-jobs");
     o.allow_backup = cli_flag(c, "allow-backup");
+    o.audit = tell_refused;
     if (store_parse(cli_text(c, "store"), &o.ops, &o.where, &why) != ERR_OK || load_key(c, &key, &o, &why) != ERR_OK ||
         start(c, &o, &s, &w, &why) != ERR_OK)
         return complain(&why, 1);

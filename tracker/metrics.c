@@ -7,6 +7,7 @@
 #include "core/err.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -207,7 +208,7 @@ static double leased(const struct tracker *t, const struct agent *a)
 static double temperature(const struct tracker *t, const struct agent *a)
 {
     (void)t;
-    return a->temperature;
+    return isnan(a->temperature) ? 0 : a->temperature;
 }
 
 static double load(const struct tracker *t, const struct agent *a)

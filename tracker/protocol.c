@@ -4,8 +4,10 @@
 #include "core/entropy.h"
 #include "core/file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -39,6 +41,43 @@ enum err name_check(const char *what, const char *text, struct why *why)
     return why_set(why, ERR_INPUT, "%s '%.80s': expected 1 to 64 of letters, digits and . _ : @ + -", what, text);
 }
 
+bool key_identity_is_sane(const char *identity)
+{
+    const char *colon = strchr(identity, ':');
+
+    return colon && (strncmp(identity, "agent:", 6) == 0 || strncmp(identity, "user:", 5) == 0) &&
+           name_is_sane(colon + 1);
+}
+
+void key_derive(const struct key *farm, const char *identity, struct key *out)
+{
+    static const char label[] = "tune key of ";
+
+    *out = *farm;
+    if (!*identity)
+        return;
+    assert(key_identity_is_sane(identity) && !farm->identity[0]);
+    strcpy(out->identity, identity);
+    hmac_sha256(farm->bytes, sizeof farm->bytes, label, strlen(label), identity, strlen(identity), out->bytes);
+}
+
+static enum err read_key(char *text, const char *path, struct key *out, struct why *why)
+{
+    char *space = strchr(text, ' ');
+    const char *hex = space ? space + 1 : text;
+
+    *out = (struct key){.identity = ""};
+    if (space)
+        *space = '\0';
+    if (strlen(hex) == 2 * sizeof out->bytes && hex_decode(hex, out->bytes, sizeof out->bytes) == ERR_OK &&
+        (!space || key_identity_is_sane(text))) {
+        if (space)
+            strcpy(out->identity, text);
+        return ERR_OK;
+    }
+    return why_set(why, ERR_INPUT, "key file %s: expected 64 hex digits, as `tune keygen` writes them", path);
+}
+
 enum err key_load(const char *path, struct key *out, struct why *why)
 {
     struct buf text;
@@ -50,13 +89,13 @@ enum err key_load(const char *path, struct key *out, struct why *why)
     if (st.st_mode & 077)
         return why_set(why, ERR_AUTH, "key file %s may be read by others: expected mode 0600 (chmod 600 %s)", path,
                        path);
-    buf_init(&text, 128);
+    buf_init(&text, 256);
     e = file_read(path, &text, why);
     if (!e && text.len && text.data[text.len - 1] == '\n')
         text.data[--text.len] = '\0';
-    if (!e && (text.len != 2 * sizeof out->bytes || hex_decode(text.data, out->bytes, sizeof out->bytes) != ERR_OK))
-        e = why_set(why, ERR_INPUT, "key file %s: expected 64 hex digits, as `tune keygen` writes them", path);
-    else if (e == ERR_LIMIT)
+    if (!e && text.len)
+        e = read_key(text.data, path, out, why);
+    else if (!e || e == ERR_LIMIT)
         e = why_set(why, ERR_INPUT, "key file %s: expected 64 hex digits, as `tune keygen` writes them", path);
     if (text.data)
         explicit_bzero(text.data, text.len);
@@ -64,24 +103,45 @@ enum err key_load(const char *path, struct key *out, struct why *why)
     return e;
 }
 
-enum err key_make(const char *path, struct why *why)
+static enum err write_key(const char *path, const char *text, struct why *why)
 {
-    char text[66];
+    const ssize_t n = (ssize_t)strlen(text);
     const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    enum err e;
+    enum err e = ERR_OK;
 
     if (fd < 0)
         return why_set(why, errno == EEXIST ? ERR_EXISTS : ERR_IO, "key file %s: %s", path, strerror(errno));
-    e = entropy_hex(NULL, text, 64);
-    text[64] = '\n';
-    if (!e && (write(fd, text, 65) != 65 || fsync(fd) != 0))
-        e = ERR_IO;
-    if (e)
-        why_set(why, e, "key file %s: cannot be written: %s", path, strerror(errno));
+    if (write(fd, text, (size_t)n) != n || fsync(fd) != 0)
+        e = why_set(why, ERR_IO, "key file %s: cannot be written: %s", path, strerror(errno));
     close(fd);
     if (e)
         unlink(path); /* half a key would keep the next try from making one */
     return e;
+}
+
+enum err key_make(const char *path, struct why *why)
+{
+    char text[66];
+    const enum err e = entropy_hex(NULL, text, 64);
+
+    text[64] = '\n';
+    text[65] = '\0';
+    return e ? why_set(why, e, "key file %s: no random numbers", path) : write_key(path, text, why);
+}
+
+enum err key_make_for(const char *path, const struct key *farm, const char *identity, struct why *why)
+{
+    char text[KEY_IDENTITY_BYTES + 80], hex[2 * sizeof farm->bytes + 1];
+    struct key key;
+
+    if (farm->identity[0])
+        return why_set(why, ERR_INPUT, "only the farm's own key makes others; this one is %s's", farm->identity);
+    if (!key_identity_is_sane(identity))
+        return why_set(why, ERR_INPUT, "'%.80s': expected 1 to 64 of letters, digits and . _ : @ + -", identity);
+    key_derive(farm, identity, &key);
+    hex_encode(key.bytes, sizeof key.bytes, hex);
+    snprintf(text, sizeof text, "%s %s\n", identity, hex);
+    return write_key(path, text, why);
 }
 
 static enum err add_blob_names(cJSON *json, const struct blobs *blobs)

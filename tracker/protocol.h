@@ -25,10 +25,20 @@
 #define BLOB_MAX_BYTES ((size_t)64 << 20) /* of one blob */
 #define REQUEST_ID_HEX 32
 
-/* A shared secret; the file holds 64 hex digits and a newline, mode 0600. */
+/* A secret: the farm's own, which may do everything and makes the others, or that of an identity, "agent:NAME" or
+ * "user:NAME". The file, of mode 0600, holds 64 hex digits, behind the identity and a space where there is one, and a
+ * newline. */
+#define KEY_IDENTITY_BYTES 72
 struct key {
     uint8_t bytes[32];
+    char identity[KEY_IDENTITY_BYTES]; /* "" = the farm's own */
 };
+
+/* Is it "agent:" or "user:" and a name? */
+bool key_identity_is_sane(const char *identity);
+
+/* The key that a farm's own makes for an identity (sane; "" = the farm's own itself). */
+void key_derive(const struct key *farm, const char *identity, struct key *out);
 
 /* Reads a key file. ERR_AUTH when others than its owner may read it, ERR_INPUT when it is no key, ERR_NOT_FOUND,
  * ERR_IO. */
@@ -36,6 +46,9 @@ enum err key_load(const char *path, struct key *out, struct why *why);
 
 /* Makes a fresh key file of mode 0600. ERR_EXISTS when there is a file already, ERR_IO. */
 enum err key_make(const char *path, struct why *why);
+
+/* The same for an identity, of the farm's own key. ERR_INPUT when either is none. */
+enum err key_make_for(const char *path, const struct key *farm, const char *identity, struct why *why);
 
 /* A piece of a decoded message; lends from the message's bytes. */
 struct message_blob {

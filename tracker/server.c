@@ -37,8 +37,8 @@ struct slot {
 };
 
 struct page {
-    enum err (*render)(struct tracker *t, struct buf *out);
-    struct buf *out;
+    enum err (*work)(struct tracker *t, void *arg);
+    void *arg;
     enum err result;
     bool done;
     struct page *next;
@@ -273,7 +273,7 @@ static void collect(struct server *sv, struct work *b)
 static void answer_pages(struct server *sv, struct page *p)
 {
     for (struct page *next; p; p = next) {
-        const enum err e = p->render(sv->hall.tracker, p->out);
+        const enum err e = p->work(sv->hall.tracker, p->arg);
 
         next = p->next;
         pthread_mutex_lock(&sv->lock);
@@ -502,9 +502,9 @@ const char *server_url(const struct server *s)
     return s->url;
 }
 
-enum err server_page(struct server *s, enum err (*render)(struct tracker *t, struct buf *out), struct buf *out)
+enum err server_do(struct server *s, enum err (*work)(struct tracker *t, void *arg), void *arg)
 {
-    struct page p = {.render = render, .out = out, .result = ERR_BUSY};
+    struct page p = {.work = work, .arg = arg, .result = ERR_BUSY};
 
     pthread_mutex_lock(&s->lock);
     if (s->n_pages < MAX_PAGES && !s->stopping) {
@@ -517,6 +517,30 @@ enum err server_page(struct server *s, enum err (*render)(struct tracker *t, str
     }
     pthread_mutex_unlock(&s->lock);
     return p.result;
+}
+
+struct text {
+    enum err (*render)(struct tracker *t, struct buf *out);
+    struct buf *out;
+};
+
+static enum err render_text(struct tracker *t, void *arg)
+{
+    const struct text *text = arg;
+
+    return text->render(t, text->out);
+}
+
+enum err server_page(struct server *s, enum err (*render)(struct tracker *t, struct buf *out), struct buf *out)
+{
+    struct text text = {render, out};
+
+    return server_do(s, render_text, &text);
+}
+
+const struct key *server_key(const struct server *s)
+{
+    return s->hall.tracker->o.key;
 }
 
 bool server_failed(struct server *s, struct why *why)

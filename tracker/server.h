@@ -18,9 +18,15 @@ enum err server_start(struct tracker *t, const char *url, struct server **out, s
 /* The address with the real port. */
 const char *server_url(const struct server *s);
 
-/* Runs `render` in the core loop, so that it may read the state, and waits for it. ERR_BUSY when too many wait already.
- */
+/* Runs `work` in the core loop, so that it may read the state, and waits for it; gives what it gave. ERR_BUSY when too
+ * many wait already. */
+enum err server_do(struct server *s, enum err (*work)(struct tracker *t, void *arg), void *arg);
+
+/* The same for a text. */
 enum err server_page(struct server *s, enum err (*render)(struct tracker *t, struct buf *out), struct buf *out);
+
+/* The farm's key; NULL = none is asked for. */
+const struct key *server_key(const struct server *s);
 
 /* True when the core loop ended because the store failed; `why` says how. */
 bool server_failed(struct server *s, struct why *why);

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FRONT_BYTES 512
+
 /* ---- answered requests ---- */
 
 const struct answered *answered_find(const struct tracker *t, const char *id)
@@ -90,6 +92,8 @@ static enum err add_session(struct tracker *t, struct tracker_session **out)
         assert(old != s);
         unlink_session(t, old);
         table_remove_text(&t->sessions, old->id);
+        if (table_get_text(&t->hellos, old->hello) == old)
+            table_remove_text(&t->hellos, old->hello);
         free(old);
     }
     *out = s;
@@ -105,6 +109,7 @@ void sessions_fini(struct tracker *t)
     while (t->oldest_answered)
         forget_oldest(t);
     table_fini(&t->sessions);
+    table_fini(&t->hellos);
     table_fini(&t->answered);
 }
 
@@ -120,13 +125,27 @@ static enum err has_version(const cJSON *versions, struct why *why)
     return why_set(why, ERR_PROTOCOL, "no common version: this tracker speaks version %d", PROTOCOL_VERSION);
 }
 
+static void answer_hello(struct call *c, struct tracker_session *s)
+{
+    c->result.hello = (struct hello_result){.session = s->id,
+                                            .version = PROTOCOL_VERSION,
+                                            .boot = c->t->boot,
+                                            .nonce = s->nonce + REQUEST_ID_HEX,
+                                            .server = "tune-tracker " TUNE_VERSION};
+}
+
+/* A hello that was heard before, captured or sent again, brings the session that it brought then, and ends no other. */
 enum err op_hello(struct call *c)
 {
     const struct hello_args *in = &c->args.hello;
     char own[REQUEST_ID_HEX + 1];
-    struct tracker_session *s;
+    struct tracker_session *s = c->t->o.key ? table_get_text(&c->t->hellos, in->nonce) : NULL;
     enum err e = has_version(in->versions, &c->why);
 
+    if (!e && s) {
+        answer_hello(c, s);
+        return ERR_OK;
+    }
     if (!e)
         e = entropy_hex(c->t->o.entropy, own, REQUEST_ID_HEX);
     if (!e)
@@ -135,12 +154,12 @@ enum err op_hello(struct call *c)
         return e;
     memcpy(s->nonce, in->nonce, REQUEST_ID_HEX);
     memcpy(s->nonce + REQUEST_ID_HEX, own, REQUEST_ID_HEX + 1);
-    c->result.hello = (struct hello_result){.session = s->id,
-                                            .version = PROTOCOL_VERSION,
-                                            .boot = c->t->boot,
-                                            .nonce = s->nonce + REQUEST_ID_HEX,
-                                            .server = "tune-tracker " TUNE_VERSION};
-    return ERR_OK;
+    s->key = c->key;
+    strcpy(s->hello, in->nonce);
+    if (c->t->o.key)
+        e = table_put_text(&c->t->hellos, s->hello, s);
+    answer_hello(c, s);
+    return e;
 }
 
 static void set_nonce(struct call *c, const char *nonce)
@@ -151,13 +170,11 @@ static void set_nonce(struct call *c, const char *nonce)
 
 static enum err check_mac(struct call *c, const void *bytes, size_t n, const char *nonce)
 {
-    const struct key *key = c->t->o.key;
-
-    if (!key)
+    if (!c->t->o.key)
         return c->message->has_mac ? why_set(&c->why, ERR_AUTH, "this tracker uses no key: leave --key out") : ERR_OK;
     if (!c->message->has_mac)
         return why_set(&c->why, ERR_AUTH, "this tracker wants a key: --key-file FILE");
-    if (!message_mac_is_right(bytes, n, key, nonce))
+    if (!message_mac_is_right(bytes, n, &c->key, nonce))
         return why_set(&c->why, ERR_AUTH, "the key is not this tracker's");
     set_nonce(c, nonce);
     return ERR_OK;
@@ -181,6 +198,51 @@ static enum err take_ctr(struct call *c, struct tracker_session *s, int64_t ctr)
     return ERR_OK;
 }
 
+/* Who says hello so; the MAC proves it. */
+static enum err take_identity(struct call *c, const char *identity)
+{
+    if (!c->t->o.key)
+        return ERR_OK;
+    if (*identity && !key_identity_is_sane(identity))
+        return why_set(&c->why, ERR_AUTH, "'%.80s' is no identity", identity);
+    key_derive(c->t->o.key, identity, &c->key);
+    return ERR_OK;
+}
+
+/* The session, near the front of the JSON where clients put it, without reading the rest. */
+static bool find_session(const char *json, size_t n, char out[REQUEST_ID_HEX + 1])
+{
+    static const char head[] = "\"session\":\"";
+    const size_t n_head = strlen(head);
+    const char *at = memmem(json, n < FRONT_BYTES ? n : FRONT_BYTES, head, n_head);
+
+    if (!at || (size_t)(at - json) + n_head + REQUEST_ID_HEX > n)
+        return false;
+    memcpy(out, at + n_head, REQUEST_ID_HEX);
+    out[REQUEST_ID_HEX] = '\0';
+    return strspn(out, "0123456789abcdef") == REQUEST_ID_HEX;
+}
+
+enum err session_ahead(struct tracker *t, const void *bytes, size_t n, const struct tracker_session **out, bool *hello,
+                       struct why *why)
+{
+    const char *json = (const char *)bytes + MESSAGE_HEADER_BYTES;
+    const size_t n_json = n > MESSAGE_HEADER_BYTES ? n - MESSAGE_HEADER_BYTES : 0;
+    char session[REQUEST_ID_HEX + 1];
+    const struct tracker_session *s;
+
+    if (!find_session(json, n_json, session))
+        return why_set(why, ERR_AUTH, "a message of %zu bytes has to name its session in front", n);
+    s = table_get_text(&t->sessions, session);
+    *hello = !s;
+    if (!s)
+        return why_set(why, ERR_STALE, "unknown session: say hello");
+    if (!message_mac_is_right(bytes, n, &s->key, s->nonce))
+        return why_set(why, ERR_AUTH, "the key is not this tracker's");
+    *out = s;
+    return ERR_OK;
+}
+
 enum err session_check(struct call *c, const void *bytes, size_t n)
 {
     const char *id;
@@ -190,6 +252,8 @@ enum err session_check(struct call *c, const void *bytes, size_t n)
 
     if (c->name == CALL_HELLO) {
         e = call_read_args(c);
+        if (!e)
+            e = take_identity(c, c->args.hello.identity);
         return e ? e : check_mac(c, bytes, n, c->args.hello.nonce);
     }
     e = json_get_text(c->message->json, "session", &id, &c->why);
@@ -202,7 +266,11 @@ enum err session_check(struct call *c, const void *bytes, size_t n)
         c->hello = true;
         return why_set(&c->why, ERR_STALE, "unknown session: say hello");
     }
-    e = check_mac(c, bytes, n, s->nonce);
+    c->key = s->key;
+    if (c->proved == s)
+        set_nonce(c, s->nonce);
+    else
+        e = check_mac(c, bytes, n, s->nonce);
     if (!e)
         e = take_ctr(c, s, ctr);
     if (e)

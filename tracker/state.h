@@ -11,6 +11,7 @@
 #include "core/err.h"
 #include "core/json.h"
 #include "tracker/calls.h"
+#include "tracker/vitals.h"
 #include "tracker/meters.h"
 #include "tracker/protocol.h"
 #include "tracker/store.h"
@@ -66,6 +67,7 @@ struct tracker_job {
     int64_t deadline_ns;
     int64_t n_open, n_leased, n_done, n_lost;
     double best_gflops, best_ns;
+    uint64_t told;          /* what events.c told of it last, as a hash; 0 = nothing yet */
     struct waiters waiters; /* for its records */
     char *progress;         /* JSON of the last renewal, or NULL */
 };
@@ -78,7 +80,8 @@ struct tracker_trial {
     char fingerprint[SHA256_HEX + 1]; /* "" = any */
     struct sha256 program, anchor;    /* anchor "" = none */
     bool leased;
-    struct agent *agent; /* of the lease; NULL for a lease of before a restart */
+    struct agent *agent;                  /* of the lease; NULL for a lease of before a restart */
+    int64_t holder, before[MAX_ATTEMPTS]; /* who leased it last (serial), and that agent's tokens before this one */
     int64_t deadline_ns;
     int64_t since_ns;                  /* it is open, or leased, since then */
     double charged_ms;                 /* what the lane was charged at the grant */
@@ -155,7 +158,12 @@ struct agent {
     char *device, *current; /* JSON, or NULL */
     char state[33];
     int64_t seen_ns, seen_ms, done, failed, n_leased;
-    double temperature, load;
+    double temperature, load; /* NAN = not told */
+    double canary_ns;         /* likewise */
+    struct vitals history;
+    uint32_t line;  /* the connection that it was heard of by last */
+    int64_t cut_ns; /* that one closed then, and nothing was heard since; 0 = it did not */
+    uint64_t told;  /* what events.c told of it last, as a hash; 0 = nothing yet */
     bool gone, drain;
     /* A device: what it wants built (NULL = nothing) and whether it can build that itself. */
     struct arch *arch;
@@ -170,6 +178,8 @@ struct agent {
 
 struct tracker_session {
     char id[REQUEST_ID_HEX + 1], nonce[2 * REQUEST_ID_HEX + 1];
+    char hello[REQUEST_ID_HEX + 1]; /* its client's nonce */
+    struct key key;                 /* of whom it belongs to */
     int64_t ctr;
     uint64_t window;                     /* bit i: ctr - i was seen */
     struct tracker_session *prev, *next; /* by last use */
@@ -184,6 +194,11 @@ struct answered {
     struct answered *next;
 };
 
+/* Lines to the log about refused calls, this second. */
+struct audit {
+    int64_t since_ns, n;
+};
+
 struct tracker_options {
     const struct store_ops *ops;
     struct store *store;
@@ -192,6 +207,8 @@ struct tracker_options {
     int64_t lease_ms, retention_days; /* retention 0 = keep all */
     int64_t max_user_jobs;            /* open at once; 0 = any number */
     bool allow_backup;
+    void (*audit)(const char *line, void *arg); /* told of refused calls; NULL = nobody is */
+    void *audit_arg;
     const struct clock *clock;     /* NULL = the machine's */
     const struct entropy *entropy; /* of session ids and nonces; NULL = the machine's */
 };
@@ -217,6 +234,7 @@ struct tracker {
     struct table owners; /* by user */
     struct tracker_job *open_jobs, *changed;
     struct agent *first_agent, *last_agent;
+    uint32_t line;     /* the connection of the request under execution; 0 = none */
     int64_t n_serials; /* given to agents */
     struct trial_list leased;
     struct tracker_session *oldest_session, *newest_session;
@@ -226,6 +244,8 @@ struct tracker {
     struct waiters job_waiters, build_waiters, backup_waiters,
         *woken; /* woken: since the parked calls were tried last */
     struct stats stats;
+    struct audit audit;
+    struct table hellos;         /* sessions by their client's nonce, where there is a key */
     struct meter calls[N_CALLS]; /* from a request's arrival to its reply, of those that were not parked */
     struct meter flushes;        /* of the store */
 };
@@ -237,17 +257,20 @@ struct call {
     struct tracker *t;
     const char *id;
     enum call_name name;
-    union call_args args;          /* lends from the message */
-    const struct message *message; /* its blobs */
-    bool last;                     /* a long poll at its end: answer with what there is */
-    bool again;                    /* it was parked */
-    struct waiters *park;          /* out: nothing yet, try again when these are woken */
-    bool hello;                    /* out: the client must say hello again */
-    union call_result result;      /* out: all 0 at first; its trees are the call's, its texts live as long as it */
-    bool ok;                       /* out: false on lack of memory */
-    cJSON *kept;                   /* texts of the result, see call_keep */
-    struct blobs out;              /* attached to the reply */
-    const char *nonce;             /* out: of the MAC of the reply; NULL = unsigned */
+    const char *identity;                 /* proved by the key: "" = the farm's own, or no key is in use */
+    struct key key;                       /* out: of session_check */
+    const struct tracker_session *proved; /* whose MAC the bytes have, where that was looked at before; or NULL */
+    union call_args args;                 /* lends from the message */
+    const struct message *message;        /* its blobs */
+    bool last;                            /* a long poll at its end: answer with what there is */
+    bool again;                           /* it was parked */
+    struct waiters *park;                 /* out: nothing yet, try again when these are woken */
+    bool hello;                           /* out: the client must say hello again */
+    union call_result result; /* out: all 0 at first; its trees are the call's, its texts live as long as it */
+    bool ok;                  /* out: false on lack of memory */
+    cJSON *kept;              /* texts of the result, see call_keep */
+    struct blobs out;         /* attached to the reply */
+    const char *nonce;        /* out: of the MAC of the reply; NULL = unsigned */
     char nonce_bytes[2 * REQUEST_ID_HEX + 1];
     struct why why;
 };
@@ -265,6 +288,10 @@ extern const struct op op_table[N_CALLS];
 #include "tracker/calls_list.h"
 
 /* ---- execute.c ---- */
+
+/* An empty one of no name, for what makes entries as calls do; and its end. */
+void call_begin(struct call *c, struct tracker *t);
+void call_end(struct call *c);
 
 /* Reads the arguments, again for a parked request. ERR_INPUT, ERR_LIMIT. */
 enum err call_read_args(struct call *c);
@@ -309,6 +336,10 @@ enum err tracker_commit(struct tracker *t, struct why *why);
 /* Session and MAC of a request; sets the nonce of the reply. ERR_STALE with c->hello for an unknown session, ERR_AUTH.
  */
 enum err session_check(struct call *c, const void *bytes, size_t n);
+/* Of a request that is not decoded yet, where a key is in use: has it the MAC of the session that it names, *out then?
+ * Errors as above; *hello: it has to say hello. */
+enum err session_ahead(struct tracker *t, const void *bytes, size_t n, const struct tracker_session **out, bool *hello,
+                       struct why *why);
 void sessions_fini(struct tracker *t);
 /* The reply given to request `id` before, or NULL. */
 const struct answered *answered_find(const struct tracker *t, const char *id);
@@ -317,6 +348,8 @@ void answered_expire(struct tracker *t);
 
 /* ---- jobs.c ---- */
 void job_free(struct tracker_job *j);
+/* For lists. Its trees and texts are as those of a result. */
+struct job_entry job_entry_of(struct call *c, const struct tracker_job *j);
 /* Takes an ended job out of all tables, with its owner where it was the last job, and frees it. */
 void job_forget(struct tracker *t, struct tracker_job *j);
 /* For people: open, running, paused, done, failed, cancelled. */
@@ -368,6 +401,10 @@ void list_remove(struct trial_list *l, struct tracker_trial *tr);
  * process. */
 enum err agent_of(struct call *c, const char *id, const char *nonce, struct agent **out);
 void agent_free(struct agent *a);
+/* For lists; `device`: with what it told of its device. Gives; NULL on lack of memory. */
+cJSON *agent_entry_of(struct call *c, const struct agent *a, bool device);
+/* These connections closed. */
+void agents_cut(struct tracker *t, const uint32_t *lines, int n);
 const char *agent_state(const struct tracker *t, const struct agent *a);
 void agents_tick(struct tracker *t);
 
@@ -421,9 +458,8 @@ void backup_fini(struct tracker *t);
 /* Appends the log line of a record of status lost (docs/log-format.md). */
 enum err lost_line(const struct trial_row *row, const char *key, const char *why, int64_t ts_ms, struct buf *out);
 
-/* ---- pages.c, metrics.c ---- */
-/* The status page, and figures for Prometheus. */
-enum err page_html(struct tracker *t, struct buf *out);
+/* ---- metrics.c ---- */
+/* Figures for Prometheus. */
 enum err page_metrics(struct tracker *t, struct buf *out);
 
 #endif

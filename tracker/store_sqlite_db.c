@@ -262,8 +262,9 @@ void db_close(struct store *s)
         sqlite3_finalize(s->stmt[i]);
     sqlite3_close(s->db); /* brings all into the database, unless another reads it */
     journal_close(s->journal, whole && fdatasync(s->log_fd) == 0);
-    if (s->lock_fd >= 0)
-        close(s->lock_fd);
+    for (int i = 0; i < 2; i++)
+        if (s->lock_fds[i] >= 0)
+            close(s->lock_fds[i]);
     if (s->log_fd >= 0)
         close(s->log_fd);
     free(s);
@@ -278,12 +279,12 @@ enum err db_open(const char *where, const struct clock *clock, struct store **ou
     if (!s)
         return ERR_NOMEM;
     s->clock = clock;
-    s->lock_fd = s->log_fd = -1;
+    s->lock_fds[0] = s->lock_fds[1] = s->log_fd = -1;
     e = dir_make(where, 0700, why);
     if (!e)
         e = sqlite_path(where, "tracker.sqlite", path, why);
     if (!e)
-        e = sqlite_take_lock(where, &s->lock_fd, why);
+        e = sqlite_take_lock(where, s->lock_fds, why);
     if (!e)
         e = sqlite_check_start(where, &s->check, why);
     if (!e && sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) !=

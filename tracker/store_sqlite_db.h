@@ -34,7 +34,7 @@ struct store {
     bool untold; /* since the last commit something was written that the journal does not have */
     bool failed;
     const struct clock *clock;
-    int lock_fd, log_fd;        /* log_fd: of the write-ahead log, for flush */
+    int lock_fds[2], log_fd;    /* log_fd: of the write-ahead log, for flush */
     atomic_bool unflushed;      /* a commit is in that log which the journal does not have */
     struct sqlite_check *check; /* of its pages, under way; or NULL */
     struct journal *journal;

@@ -2,6 +2,7 @@
 #include "tracker/store_sqlite_file.h"
 
 #include "core/clock.h"
+#include "core/file.h"
 #include "tracker/journal.h"
 #include "tracker/store_sqlite_replay.h"
 
@@ -148,19 +149,25 @@ enum err sqlite_check_schema(sqlite3 *db, const char *path, struct why *why)
     return bring_up(db, version, why);
 }
 
-enum err sqlite_take_lock(const char *where, int *fd, struct why *why)
+/* File systems that lock no directories (NFS) have the file's lock alone. */
+static enum err take(const char *where, const char *path, int flags, int *fd, struct why *why)
+{
+    *fd = open(path, flags | O_CLOEXEC, 0600);
+    if (*fd < 0)
+        return why_set(why, ERR_IO, "%s: %s", path, strerror(errno));
+    if (flock(*fd, LOCK_EX | LOCK_NB) != 0 && (errno == EWOULDBLOCK || !(flags & O_DIRECTORY)))
+        return why_set(why, ERR_BUSY, "the store %s is in use by another tracker", where);
+    return ERR_OK;
+}
+
+enum err sqlite_take_lock(const char *where, int fds[2], struct why *why)
 {
     char path[PATH_MAX];
     enum err e = sqlite_path(where, "lock", path, why);
 
-    if (e)
-        return e;
-    *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (*fd < 0)
-        return why_set(why, ERR_IO, "%s: %s", path, strerror(errno));
-    if (flock(*fd, LOCK_EX | LOCK_NB) != 0)
-        return why_set(why, ERR_BUSY, "the store %s is in use by another tracker", where);
-    return ERR_OK;
+    if (!e)
+        e = take(where, where, O_RDONLY | O_DIRECTORY, &fds[0], why);
+    return e ? e : take(where, path, O_RDWR | O_CREAT, &fds[1], why);
 }
 
 enum err sqlite_path(const char *where, const char *name, char out[PATH_MAX], struct why *why)
@@ -197,7 +204,8 @@ static int copy_slices(sqlite3 *from, sqlite3 *to, int to_fd)
     while (b && (rc = sqlite3_backup_step(b, SLICE_PAGES)) == SQLITE_OK) {
         const int64_t start_ns = clock_now_ns();
 
-        fdatasync(to_fd); /* no heap of work for the disk at the end */
+        fdatasync(to_fd);                                /* no heap of work for the disk at the end */
+        posix_fadvise(to_fd, 0, 0, POSIX_FADV_DONTNEED); /* nor the store's pages pushed out of memory by the copy's */
         clock_sleep_ms((clock_now_ns() - start_ns) / 1000000 + 1);
     }
     sqlite3_backup_finish(b);
@@ -242,6 +250,16 @@ static enum err copy_to(const char *where, const char *path, const char *to_path
     return e;
 }
 
+/* The name, too, outlives a power cut. */
+static enum err flush_name(const char *path, struct why *why)
+{
+    char dir[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+
+    snprintf(dir, sizeof dir, "%.*s", slash ? (int)(slash - path + 1) : 1, slash ? path : ".");
+    return dir_flush(dir) == ERR_OK ? ERR_OK : why_set(why, ERR_IO, "%s: %s", dir, strerror(errno));
+}
+
 /* Under a name of its own until it is whole. */
 static enum err copy_and_rename(const char *where, const char *from, const char *path, struct why *why)
 {
@@ -262,7 +280,7 @@ static enum err copy_and_rename(const char *where, const char *from, const char 
         e = why_set(why, ERR_IO, "%s: %s", path, strerror(errno));
     if (e)
         unlink(part);
-    return e;
+    return e ? e : flush_name(path, why);
 }
 
 enum err sqlite_backup(const char *where, const char *path, int64_t *n_bytes, struct why *why)

@@ -25,9 +25,10 @@ enum err sqlite_check_schema(sqlite3 *db, const char *path, struct why *why);
 /* DIR/NAME. ERR_LIMIT. */
 enum err sqlite_path(const char *where, const char *name, char out[PATH_MAX], struct why *why);
 
-/* Of DIR/lock, held until *fd is closed: a second tracker on one store would hand out each lease twice. ERR_BUSY: one
- * has it, ERR_IO. */
-enum err sqlite_take_lock(const char *where, int *fd, struct why *why);
+/* Of DIR itself and of DIR/lock (which may be deleted, but trackers of earlier versions know no other), held until both
+ * are closed: a second tracker on one store would hand out each lease twice. fds are -1 before. ERR_BUSY: one has it,
+ * ERR_IO. */
+enum err sqlite_take_lock(const char *where, int fds[2], struct why *why);
 
 /* As store_ops.backup. */
 enum err sqlite_backup(const char *where, const char *path, int64_t *n_bytes, struct why *why);

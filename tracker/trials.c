@@ -2,11 +2,14 @@
 /* trials.c - trials: added by tuners, leased to agents, answered once. */
 #include "tracker/state.h"
 
+#include "core/entropy.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MAX_TRIAL_BODY 65536
+#define TOKEN_STEP 0x0fffffff         /* of one lease to the next at most */
 #define LEASE_BYTES ((size_t)1 << 20) /* of bodies in one lease */
 
 const char *const trial_statuses[N_TRIAL_STATUSES] = {"ok",    "compile", "limits", "runtime",
@@ -402,6 +405,37 @@ static void add_grant(const struct trial_row *row, void *arg)
     g->n_bytes += strlen(row->body);
 }
 
+/* The next token of a trial: more than all before, and nobody's guess. */
+static enum err next_token(struct tracker *t, int64_t *token)
+{
+    uint32_t step;
+    const enum err e = entropy_fill(t->o.entropy, &step, sizeof step);
+
+    if (!e)
+        *token += 1 + (int64_t)(step & TOKEN_STEP);
+    assert(*token < JSON_EXACT_MAX);
+    return e;
+}
+
+/* Its holder may answer by any token that it had without another's coming between: leases cross results. */
+static void note_token(struct tracker_trial *tr, const struct agent *a)
+{
+    if (tr->holder != a->serial)
+        memset(tr->before, 0, sizeof tr->before);
+    else
+        memmove(tr->before + 1, tr->before, sizeof tr->before - sizeof *tr->before);
+    tr->before[0] = tr->holder == a->serial ? tr->token : 0;
+    tr->holder = a->serial;
+}
+
+static bool had_token(const struct tracker_trial *tr, int64_t token)
+{
+    for (int i = 0; i < MAX_ATTEMPTS; i++)
+        if (tr->before[i] == token)
+            return true;
+    return false;
+}
+
 static enum err grant(struct call *c, struct agent *a, struct tracker_trial *tr, struct grant *g)
 {
     struct tracker *t = c->t;
@@ -411,7 +445,6 @@ static enum err grant(struct call *c, struct agent *a, struct tracker_trial *tr,
     meter_add(&tr->lane->slug->waits, tracker_now_ns(t) - tr->since_ns);
     tr->since_ns = tracker_now_ns(t);
     tr->leased = true;
-    tr->token++;
     tr->agent = a;
     tr->deadline_ns = tracker_now_ns(t) + t->o.lease_ms * 1000000;
     list_append(&t->leased, tr);
@@ -419,7 +452,10 @@ static enum err grant(struct call *c, struct agent *a, struct tracker_trial *tr,
     tr->job->n_leased++;
     a->n_leased++;
     t->stats.grants++;
-    e = save(t, tr, TRIAL_LEASED, 0);
+    note_token(tr, a);
+    e = next_token(t, &tr->token);
+    if (!e)
+        e = save(t, tr, TRIAL_LEASED, 0);
     if (!e && a->arch)
         e = build_answers_of(t, a, tr, &g->built, &g->n_bytes);
     return e ? e : t->o.ops->trial_get(t->o.store, tr->id, 0, 0, add_grant, g);
@@ -558,6 +594,29 @@ static enum err accept(struct call *c, const struct known *k, struct record_row 
     return ERR_OK;
 }
 
+/* On a device as the one that leased it. */
+static enum err check_device(struct call *c, const struct envelope *env, const struct known *k)
+{
+    const struct tracker_trial *tr = table_get_i64(&c->t->trials, k->row.id);
+    const char *fingerprint = tr && tr->agent ? tr->agent->fingerprint : k->row.fingerprint;
+
+    return env->fingerprint[0] && fingerprint[0] && strcmp(env->fingerprint, fingerprint) != 0
+               ? why_set(&c->why, ERR_INPUT, "trial %s is of another fingerprint", c->args.trial_result.trial)
+               : ERR_OK;
+}
+
+/* Who has the lease, or had it last: a result that comes late is as good as long as nobody else was given
+ * the trial. */
+static enum err check_token(struct call *c, const struct known *k)
+{
+    const struct trial_result_args *in = &c->args.trial_result;
+    const struct tracker_trial *tr = table_get_i64(&c->t->trials, k->row.id);
+
+    return in->token > 0 && (in->token == k->row.token || (tr && had_token(tr, in->token)))
+               ? ERR_OK
+               : why_set(&c->why, ERR_STALE, "trial %s is not leased by that token", in->trial);
+}
+
 enum err op_trial_result(struct call *c)
 {
     const struct trial_result_args *in = &c->args.trial_result;
@@ -579,6 +638,11 @@ enum err op_trial_result(struct call *c)
         c->t->stats.duplicates++;
         return ERR_OK;
     }
+    e = check_token(c, &k);
+    if (!e)
+        e = check_device(c, &env, &k);
+    if (e)
+        return e;
     record = (struct record_row){.line = in->record,
                                  .status = env.status,
                                  .key = env.key,

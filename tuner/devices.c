@@ -214,13 +214,14 @@ static void print_devices(const cJSON *list, int64_t now_ms, struct buf *out)
                "done", "failed", "job", "device");
     EACH_PEER(list, d)
     {
-        const char *name = "";
+        const char *name = "", *cage = "";
 
         json_text_or(d.device, "name", "", &name, NULL);
+        json_text_or(d.device, "cage", "", &cage, NULL);
         buf_printf(out, "%-*s %-*s", wide_key, d.key, wide_agent, d.agent);
         print_figures(&d, now_ms, out);
-        buf_printf(out, "%-10.60s %.60s%s%s\n", cJSON_IsString(d.current) ? d.current->valuestring : "", name,
-                   d.reserved ? ", reserved for " : "", d.reserved ? d.reserved : "");
+        buf_printf(out, "%-10.60s %.60s%s%s%s%.200s\n", cJSON_IsString(d.current) ? d.current->valuestring : "", name,
+                   d.reserved ? ", reserved for " : "", d.reserved ? d.reserved : "", *cage ? ", cage " : "", cage);
     }
 }
 

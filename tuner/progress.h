@@ -22,8 +22,9 @@ struct progress_state {
     const char *task;       /* layer or workload */
     int64_t done, total;    /* trials of all tasks */
     double current_gflops, best_gflops;
-    double eta_s;         /* < 0: unknown */
-    const char *failures; /* "compile 3 limits 1" */
+    double current_ns, best_ns; /* told in their place where the task has no FLOPs; 0 = not timed yet */
+    double eta_s;               /* < 0: unknown */
+    const char *failures;       /* "compile 3 limits 1" */
     const char *key;
     size_t n_devices;
 };
@@ -52,7 +53,7 @@ void progress_pause(struct progress *p);
 void progress_note(struct progress *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* An event: takes `fields` (an object); nothing unless in JSON mode. Names: submitted built measured best device waits
- * done.
+ * job done.
  */
 void progress_event(struct progress *p, const char *event, cJSON *takes_fields);
 

@@ -233,8 +233,10 @@ enum err session_record(struct session *s, int64_t n, const char *line, size_t n
         sent->done = true;
         s->tasks[sent->i_task].n_in_flight--;
     }
-    if (r.time_ns > 0)
+    if (r.time_ns > 0) {
         s->current_gflops = record_gflops(&r);
+        s->current_ns = r.time_ns;
+    }
     record_fini(&r);
     return e;
 }
@@ -440,14 +442,17 @@ enum err session_init(struct session *s, const struct session_options *o, struct
 
 /* The highest reading so far, for the progress line: it never falls, whereas the winner is chosen by its ratio to the
  * anchor and may have been timed in a slow moment. */
-static double best_reading(const struct task *t)
+static void best_reading(const struct task *t, struct progress_state *p)
 {
-    double best = 0;
+    for (size_t i = 0; i < t->n_all; i++) {
+        const struct record *r = &t->all[i].record;
 
-    for (size_t i = 0; i < t->n_all; i++)
-        if (!isnan(t->all[i].value))
-            best = fmax(best, record_gflops(&t->all[i].record));
-    return best;
+        if (isnan(t->all[i].value))
+            continue;
+        p->best_gflops = fmax(p->best_gflops, record_gflops(r));
+        if (r->time_ns > 0 && (p->best_ns <= 0 || r->time_ns < p->best_ns))
+            p->best_ns = r->time_ns;
+    }
 }
 
 static void draw(struct session *s, bool force)
@@ -457,7 +462,8 @@ static void draw(struct session *s, bool force)
                                .eta_s = -1,
                                .key = s->device.key,
                                .n_devices = s->device.n_agents,
-                               .current_gflops = s->current_gflops};
+                               .current_gflops = s->current_gflops,
+                               .current_ns = s->current_ns};
     const struct task *t = &s->tasks[s->i_current];
     const int64_t now = clock_read_ns(s->o.clock);
     struct buf failed;
@@ -472,7 +478,7 @@ static void draw(struct session *s, bool force)
     if (job_shares_budget(s->o.job))
         p.total = session_total(s);
     p.task = t->name[0] ? t->name : t->text;
-    p.best_gflops = best_reading(t);
+    best_reading(t, &p);
     p.failures = buf_text(&failed);
     if (p.done - s->n_start > 2)
         p.eta_s = eta_s(s, p.done, p.total);

@@ -56,7 +56,7 @@ struct session {
     size_t n_sent, cap_sent;
     int64_t first_n, after;
     int64_t start_ns, last_renew_ns, n_start; /* n_start: counted before this session began */
-    double current_gflops;
+    double current_gflops, current_ns;
     size_t i_current;
     bool cancelled, lease_lost;
     bool saw_energy, no_energy; /* a record told the energy of a run; one said that its device cannot, before any did */

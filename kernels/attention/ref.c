@@ -14,6 +14,8 @@
 #define MOST_ALL ((int64_t)1 << 18) /* elements that are compared one by one */
 #define FEW_FLOPS 4e7               /* of sampled rows */
 #define MASKED_OUT 1e39             /* infinite in f32 and f16 */
+#define MASKED_FAR (-2e35)          /* finite, and alone what is left of a logit in f32 */
+#define TINY 0x1p-10                /* queries whose logits are near each other */
 
 /* Tensors of one pass, and room for a row. */
 struct rows {
@@ -63,6 +65,10 @@ static int64_t make_logits(struct rows *r, int64_t b, int64_t h, int64_t i)
         }
         r->logit[j] = s->scale * sum + mask;
         r->size[j] = s->scale * size + fabs(mask);
+        if (mask <= MASKED_FAR / 2 && isfinite(mask)) {
+            r->logit[j] = mask;
+            r->size[j] = 0;
+        }
     }
     return n;
 }
@@ -187,14 +193,14 @@ static void end_keys(const struct workload *w, struct expected *e, struct tensor
 }
 
 /* The exact pass in modes of a run's own: all products below 0; half of the mask is -infinity. The random one: rows of
- * queries that are larger by powers of two, values too; masks far from 0, whose largest is not found by luck; lengths.
- */
+ * queries that are larger by powers of two or so small that logits hardly differ, values too; masks far from 0, whose
+ * largest is not found by luck, or that leave nothing else of a logit; zeros in rows; lengths. */
 static void change_fills(const struct workload *w, struct expected *e)
 {
     struct tensor *q = expected_tensor(e, "q"), *k = expected_tensor(e, "k"), *v = expected_tensor(e, "v");
     struct tensor *mask = expected_tensor(e, "mask"), *lengths = expected_tensor(e, "lengths");
     const bool half = w->dtype == DTYPE_F16;
-    const double sd = q->random.hi;
+    const double sd = q->random.hi, unit = half ? 1 : TINY;
 
     q->exact.lo = -2;
     q->exact.hi = -1;
@@ -202,18 +208,21 @@ static void change_fills(const struct workload *w, struct expected *e)
     k->exact.hi = 2;
     q->random = (struct program_fill){.kind = FILL_WIDE,
                                       .seed = q->random.seed,
-                                      .lo = -2 * sd,
-                                      .hi = sd,
-                                      .step = half ? 64 : 1024,
+                                      .lo = -2 * sd * unit,
+                                      .hi = sd * unit,
+                                      .step = (half ? 64 : 1024) / unit,
                                       .block = q->shape[3]};
     k->random = (struct program_fill){.kind = FILL_NORMAL, .seed = k->random.seed, .lo = 2 * sd, .hi = sd};
     v->random = (struct program_fill){
         .kind = FILL_WIDE, .seed = v->random.seed, .hi = 1, .step = half ? 0x1p12 : 0x1p24, .block = v->shape[3]};
+    q->random.zeros = q->shape[3];
+    k->random.zeros = k->shape[3];
+    v->random.zeros = v->shape[3];
     if (mask) {
         mask->exact.step = MASKED_OUT;
         mask->random = (struct program_fill){.kind = FILL_ROWS,
                                              .seed = mask->random.seed,
-                                             .lo = half ? -30000 : -3e6,
+                                             .lo = half ? -30000 : MASKED_FAR,
                                              .hi = 1,
                                              .block = mask->shape[mask->n_dims - 1]};
     }

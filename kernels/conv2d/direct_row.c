@@ -35,7 +35,6 @@ static const struct build_knob knobs[] = {
     {"mr", {1, 2, 3, 4, 6, 7, 8, 9, 10, 12, 13, 14, 16, 24, 28, BUILD_END}},
     {"tp", {1, 2, 3, 4, 5, 7, 8, 10, 14, 28, BUILD_END}},
     {"tq", {1, 2, 3, 4, 5, 7, 8, 14, 16, 32, BUILD_END}},
-    {"cb", {1, 2, 3, 4, 8, 16, 32, 64, 128, 256, 512, BUILD_END}},
     {"ku", {1, 2, 4, 8, BUILD_END}},
     {"kt", {1, 2, 4, 8, 16, 32, 64, 128, BUILD_END}},
     {"swap", {0, 1, BUILD_END}},
@@ -87,7 +86,6 @@ static const char *const constraints[] = {
     "tq == 1 or (tq - 1) * nv * vec < cols",
     "mr < 2 * size_kg",
     "kt == 1 or kt / 2 * mr < size_kg",
-    "cb <= max(4, size_cg)",
     "ku <= cb and cb % ku == 0",
     "body <= 512",
     "swap == 0 or (vectors > nv and k_together > 1)",
@@ -101,8 +99,10 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
 {
     const struct conv_shape z = direct_flat_shape(w);
     const struct build_named own[] = {{"rows", (double)z.p}, {"cols", (double)z.q}, {NULL, 0}};
-    const enum err e = build_constants(s, own, why);
+    enum err e = build_constants(s, own, why);
 
+    if (!e)
+        e = build_split_knob(s, "cb", z.c / z.groups, 512, why);
     return e ? e : conv_space(w, d, knobs, quantities, constraints, s, why);
 }
 
@@ -121,6 +121,21 @@ static int64_t best_rows(const struct conv_shape *z)
 static int64_t least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
+}
+
+/* Channels summed in one go, at most so many: a divisor, as a last block that is not full costs what a full one does;
+ * else a power of two. */
+static int64_t best_channels(int64_t cg, int64_t most)
+{
+    int64_t power = 1;
+
+    most = least(cg, most);
+    for (int64_t cb = most; cb > most / 4; cb--)
+        if (cg % cb == 0)
+            return cb;
+    while (2 * power <= most)
+        power *= 2;
+    return power;
 }
 
 struct regions {
@@ -150,9 +165,10 @@ static struct build_items region_items(const int64_t *v, const void *arg)
 }
 
 /* 1x1 windows of many pixels and few weights: one tile after the other, all channels of one are copied before its sums,
- * and the next one's are asked for where x does not stay in a second cache. Other long rows: all channels that 400 KB
- * of local memory hold, one block of weights after the other over all tiles. Others: 16 channels of up to 14 whole
- * rows, all blocks of weights over one tile after the other. */
+ * and the next one's are asked for where x does not stay in a second cache. Where x or y is larger than one, eight
+ * tiles at a time: rows are read and written in longer runs, which the core's own prefetching follows. Other long rows:
+ * all channels that 400 KB of local memory hold, one block of weights after the other over all tiles. Others: 16
+ * channels of up to 14 whole rows, all blocks of weights over one tile after the other. */
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
@@ -163,14 +179,16 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
     const int64_t rows = z.r * z.s == 1 ? least(best_rows(&z), 1 + room / (kg * (z.q + 1))) : best_rows(&z);
     const int64_t nv = least(lanes == 8 ? 2 : 3, CEIL(rows * z.q, lanes)), mr = least(lanes == 8 ? 6 : 8, kg);
     const bool flat = z.p * z.r * z.s == 1, few = cg < 4;
-    const int64_t cb = least(cg, flat             ? 512
-                                 : z.r * z.s == 1 ? 64
-                                                  : 16),
+    const int64_t cb = best_channels(cg, flat             ? 512
+                                         : z.r * z.s == 1 ? 64
+                                                          : 16),
                   across = CEIL(z.q, nv * lanes), blocks = CEIL(kg, mr);
     const bool by_tile = flat && cb == cg && across >= 16 && kg * cg <= 1 << 18;
-    const int64_t tq = by_tile ? least(across, 32)
-                       : flat  ? least(across, 1 + room / (cb * nv * lanes))
-                               : least(across, 5);
+    const bool in_runs = by_tile && 4 * z.q * (z.c > z.k ? z.c : z.k) > 1 << 21;
+    const int64_t tq = in_runs   ? least(8, 1 + room / (cb * nv * lanes))
+                       : by_tile ? least(across, 32)
+                       : flat    ? least(across, 1 + room / (cb * nv * lanes))
+                                 : least(across, 5);
     const int64_t sums = flat && cb == cg ? 1 : rows * (least(z.q, tq * nv * lanes) + z.s) * mr;
 
     const char *const blocking[] = {"kt", "tp", "tq", NULL};
@@ -183,10 +201,12 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
                                                {"tp", rows},
                                                {"tq", tq},
                                                {"cb", cb},
-                                               {"ku", cb % 4 == 0 ? 4 : 1},
+                                               {"ku", cb % 4 == 0   ? 4
+                                                      : cb % 2 == 0 ? 2
+                                                                    : 1},
                                                {"kt", least(2 * blocks - 1, 1 + room / sums)},
-                                               {"swap", (flat && !by_tile) || few},
-                                               {"pf", by_tile && z.c * z.q * 4 > 1 << 20},
+                                               {"swap", (flat && !by_tile) || few || in_runs},
+                                               {"pf", in_runs || (by_tile && z.c * z.q * 4 > 1 << 20)},
                                                {NULL, 0}},
                  out);
     if (!space_is_valid(s, out, NULL))

@@ -9,7 +9,9 @@
  * PASS 1 = CB channels are summed for all tiles of the region before the next CB, so that their weights stay in the first
  * cache; PACK 1 = the region's input is copied to local memory, with zeros around it (CB channels at a time where PASS),
  * 0 = x is read where it lies (no padding); ORDER which items follow each other: 0 regions (their weights stay in cache), 1 channels (their input does).
- * SKIP 1 = taps that see a first or last pixel in the padding leave it out; PF 1 = weights needed next are prefetched.
+ * SKIP 1 = taps that see a first or last pixel in the padding leave it out.
+ * PF 1 = each tile asks for its part of the weights that are needed after those at work: the next block of channels' or,
+ * where PASS, what the pass or the item goes on with.
  * Where y is nchw a region's sums of NR channels are kept in local memory until they are turned into rows.
  * A tile that would pass the edge is moved back inside and writes only what its neighbour does not.
  * Launch: local (1, 1, 1); groups (NB*GROUPS*KGROUPS*PREGIONS*QREGIONS, 1, 1). Packing: a group a (k block, c block, g). */
@@ -76,7 +78,8 @@
 #else
 #define PASS_CHANNEL 0
 #endif
-#define BLOCK (CB * R * S * NR) /* weights that a tile needs in one go */
+/* Packed weights of block kb from channel c on, which is a multiple of CB. */
+#define WEIGHTS(kb, c) (wp + (((long)(g * KBLOCKS + (kb)) * CBLOCKS * CB) + (c)) * R * S * NR)
 #if US
 #define UNROLL_S UNROLL
 #else
@@ -175,7 +178,7 @@ typedef VT tile_sum[VH * VW][NV];
                 INPUT *a = input + (((at_c) + ci) * ROWS + (row0 + r * DH) * PIXEL) * COLS + (col0 + s * DW) * PIXEL;  \
                 GLOBAL const ELEM *b = weights + (((c) + ci) * R * S + (r * S + s) * CI) * NR;                         \
                                                                                                                        \
-                PREFETCH_NEXT(r * S + s)                                                                               \
+                PREFETCH_NEXT(((PASS ? 0 : (c)) + ci) / CI * R * S + r * S + s)                                        \
                 ADD_TAP_INSIDE(acc)                                                                                    \
             }                                                                                                          \
         }
@@ -186,12 +189,15 @@ typedef VT tile_sum[VH * VW][NV];
 #endif
 
 #if PF
-#define BURST CEIL_DIV(BLOCK, 16 * TP * TQ * R * S * (CB / CI))
-#define PREFETCH_NEXT(rs) \
-    UNROLL for (int line = 0; line < BURST; line++) \
-        PREFETCH2(next + (((tile * (CB / CI) + ci / CI) * R * S + (rs)) * BURST + line) * 16);
+#define LINE (64 / (int)sizeof(ELEM))
+#define BURST CEIL_DIV(CI * NR, LINE * TP * TQ) /* lines to ask for at a tap */
+#define TAPS ((PASS ? CB : CBLOCKS * CB) / CI * R * S) /* of a tile with the weights at work */
+#define LAST_PART (CEIL_DIV(CI * NR, LINE * BURST) - 1) /* tiles behind this one ask for the same again */
+#define PREFETCH_NEXT(tap)                                                                                             \
+    UNROLL for (int line = 0; line < BURST; line++)                                                                    \
+        PREFETCH2(ahead + ((tap) * BURST + line) * LINE);
 #else
-#define PREFETCH_NEXT(rs)
+#define PREFETCH_NEXT(tap)
 #endif
 
 #define FOR_PART                                                                                                       \
@@ -250,6 +256,7 @@ KERNEL WG_SIZE(1, 1, 1) direct_tile(GLOBAL const ELEM *RESTRICT x, GLOBAL const 
     const int kg = item % KGROUPS, qr = item / KGROUPS % QREGIONS, pr = item / (KGROUPS * QREGIONS) % PREGIONS;
 #endif
     const int ng = item / (KGROUPS * QREGIONS * PREGIONS), g = ng % GROUPS, n = ng / GROUPS;
+    const int kb_end = min(kg * KT + KT, KBLOCKS);
     const int p_first = pr * TP * VH, q_first = qr * TQ * VW; /* of the region; its tiles may begin a little before */
 #if PACK
     const int p_base = min(p_first, P - VH), q_base = min(q_first, Q - VW);
@@ -268,8 +275,13 @@ KERNEL WG_SIZE(1, 1, 1) direct_tile(GLOBAL const ELEM *RESTRICT x, GLOBAL const 
 #if PACK
         COPY_INPUT(PASS_CHANNEL)
 #endif
-        for (int kb = kg * KT; kb < kg * KT + KT && kb < KBLOCKS; kb++) {
-            GLOBAL const ELEM *RESTRICT weights = wp + (long)(g * KBLOCKS + kb) * BLOCK * CBLOCKS;
+        for (int kb = kg * KT; kb < kb_end; kb++) {
+            GLOBAL const ELEM *RESTRICT weights = WEIGHTS(kb, 0);
+#if PF
+            GLOBAL const ELEM *next = PASS && kb + 1 < kb_end                     ? WEIGHTS(kb + 1, PASS_CHANNEL)
+                                      : PASS && PASS_CHANNEL + CB < CBLOCKS * CB ? WEIGHTS(kg * KT, PASS_CHANNEL + CB)
+                                                                                  : WEIGHTS(min(kb + 1, KBLOCKS - 1), 0);
+#endif
 
             for (int tile = 0; tile < TP * TQ; tile++) {
                 const int p1 = p_first + tile / TQ * VH, q1 = q_first + tile % TQ * VW;
@@ -278,15 +290,14 @@ KERNEL WG_SIZE(1, 1, 1) direct_tile(GLOBAL const ELEM *RESTRICT x, GLOBAL const 
                 const int r_first = max(0, CEIL_DIV(PT - (p0 + VH - 1) * SH, DH)); /* rows of the window that see x */
                 const int r_last = min(R, CEIL_DIV(H + PT - p0 * SH, DH));
                 tile_sum acc;
+#if PF
+                GLOBAL const ELEM *ahead = next + min(tile, LAST_PART) * TAPS * BURST * LINE;
+#endif
 
                 if (p1 >= P || q1 >= Q)
                     continue;
 #if PASS
                 LOCAL SUM *kept = sums + ((kb - kg * KT) * TP * TQ + tile) * VH * VW * NR;
-#if PF
-                const int last_kb = kb + 1 == KBLOCKS || kb + 1 == kg * KT + KT;
-                GLOBAL const ELEM *next = weights + (last_kb ? (long)(c / CB + 1) * BLOCK - (kb - kg * KT) * BLOCK * CBLOCKS : (long)(c / CB + CBLOCKS) * BLOCK);
-#endif
 
                 if (c > 0) {
                     FOR_TILE acc[i * VW + j][v] = LOCAL_VLOAD(kept + (i * VW + j) * NR + v * VEC);

@@ -7,6 +7,7 @@
 #include "core/blobs.h"
 #include "core/buf.h"
 #include "core/err.h"
+#include "core/json.h"
 #include "runtime/device_desc.h"
 #include "runtime/program.h"
 #include "search_space/space.h"
@@ -59,6 +60,10 @@ struct spec_budget spec_budget(const struct spec *s);
 
 /* Can the device run it? ERR_UNSUPPORTED with words. */
 enum err spec_fits(const struct spec *s, const struct device_desc *d, struct why *why);
+
+/* Appends the macros that a config (knobs by name) is built with, "#define NAME value" a line each. ERR_INPUT with
+ * words for knobs that are no config of the space. */
+enum err spec_macros(const struct spec *s, const cJSON *knobs, struct buf *out, struct why *why);
 
 /* The program of a config; `out` is initialised by this call, texts and data go into `blobs`. ERR_INPUT or ERR_LIMIT
  * for sizes that are none, with words. */

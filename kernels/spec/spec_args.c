@@ -20,15 +20,17 @@ static const struct spec_type types[] = {
     {"float16", DTYPE_F32, 16, 0, true, false, -1},   {"double", DTYPE_F64, 1, 0, true, false, ARG_F64},
     {"double2", DTYPE_F64, 2, 0, true, false, -1},    {"double4", DTYPE_F64, 4, 0, true, false, -1},
     {"double8", DTYPE_F64, 8, 0, true, false, -1},    {"double16", DTYPE_F64, 16, 0, true, false, -1},
-    {"half", DTYPE_F16, 1, 0, true, false, -1},       {"half2", DTYPE_F16, 2, 0, true, false, -1},
+    {"half", DTYPE_F16, 1, 0, true, false, ARG_B16},  {"half2", DTYPE_F16, 2, 0, true, false, -1},
     {"half4", DTYPE_F16, 4, 0, true, false, -1},      {"half8", DTYPE_F16, 8, 0, true, false, -1},
-    {"half16", DTYPE_F16, 16, 0, true, false, -1},    {"bool", DTYPE_U8, 1, 0, false, true, -1},
-    {"int8", DTYPE_I8, 1, 0, true, true, -1},         {"uint8", DTYPE_U8, 1, 0, false, true, -1},
-    {"int16", DTYPE_U8, 2, 2, true, true, -1},        {"uint16", DTYPE_U8, 2, 2, false, true, -1},
+    {"half16", DTYPE_F16, 16, 0, true, false, -1},    {"bool", DTYPE_U8, 1, 0, false, true, ARG_B8},
+    {"int8", DTYPE_I8, 1, 0, true, true, ARG_B8},     {"uint8", DTYPE_U8, 1, 0, false, true, ARG_B8},
+    {"int16", DTYPE_U8, 2, 2, true, true, ARG_B16},   {"uint16", DTYPE_U8, 2, 2, false, true, ARG_B16},
     {"int32", DTYPE_I32, 1, 0, true, true, ARG_I32},  {"uint32", DTYPE_U8, 4, 4, false, true, ARG_U32},
     {"int64", DTYPE_U8, 8, 8, true, true, ARG_I64},   {"uint64", DTYPE_U8, 8, 8, false, true, ARG_I64},
+    {"char", DTYPE_I8, 1, 0, true, true, ARG_B8},     {"uchar", DTYPE_U8, 1, 0, false, true, ARG_B8},
+    {"short", DTYPE_U8, 2, 2, true, true, ARG_B16},   {"ushort", DTYPE_U8, 2, 2, false, true, ARG_B16},
     {"int", DTYPE_I32, 1, 0, true, true, ARG_I32},    {"uint", DTYPE_U8, 4, 4, false, true, ARG_U32},
-    {"char", DTYPE_I8, 1, 0, true, true, -1},         {"uchar", DTYPE_U8, 1, 0, false, true, -1},
+    {"long", DTYPE_U8, 8, 8, true, true, ARG_I64},    {"ulong", DTYPE_U8, 8, 8, false, true, ARG_I64},
 };
 
 #define TYPE_NAMES                                                                                                     \
@@ -225,7 +227,8 @@ static enum err read_scalar(struct spec *s, const cJSON *o, struct spec_arg *a, 
 {
     if (a->type->scalar < 0)
         return why_set(why, ERR_UNSUPPORTED,
-                       "%s.Type: a scalar of type %s is not supported: expected int32, uint32, int64, float or double",
+                       "%s.Type: a scalar of type %s is not supported: expected bool, half, float, double or a whole "
+                       "number of 8 to 64 bits",
                        a->where, a->type->name);
     if (!spec_member(o, "FillValue"))
         return why_set(why, ERR_INPUT, "%s.FillValue: expected the scalar's value", a->where);
@@ -243,10 +246,17 @@ static enum err read_vector(struct spec *s, const cJSON *o, const cJSON *files, 
     if (e)
         return e;
     a->access = (enum spec_access)access;
-    if (s->lang == LANG_CUDA_C && cJSON_IsString(memory) && strcasecmp(memory->valuestring, "Constant") == 0)
+    a->is_symbol |=
+        s->lang == LANG_CUDA_C && cJSON_IsString(memory) && strcasecmp(memory->valuestring, "Constant") == 0;
+    if (a->is_symbol && s->lang != LANG_CUDA_C)
         return why_set(why, ERR_UNSUPPORTED,
-                       "%s.MemType: a __constant__ variable cannot be filled: pass a pointer, without MemType",
+                       "%s.MemoryType: Symbol is CUDA's: in OpenCL a Vector, which the kernel takes as __constant",
                        a->where);
+    if (a->is_symbol &&
+        strcmp(a->id, cJSON_IsString(spec_member(o, "Name")) ? spec_member(o, "Name")->valuestring : "") != 0)
+        return why_set(why, ERR_INPUT, "%s.Name: expected the name of the __constant__ variable", a->where);
+    if (a->is_symbol)
+        a->access = SPEC_READ_ONLY;
     a->is_output = cJSON_IsTrue(output) || (cJSON_IsNumber(output) && output->valuedouble != 0);
     e = read_fill(s, o, a->where, files, &a->fill, why);
     if (!e && !size && a->fill.kind != SPEC_BINARY)
@@ -267,10 +277,8 @@ static enum err read_arg(struct spec *s, const cJSON *o, const cJSON *files, siz
     if (!cJSON_IsObject(o))
         return why_set(why, ERR_INPUT, "%s: expected an object", a->where);
     e = read_choice(o, a->where, "MemoryType", memories, 4, &memory, why);
-    if (!e && memory == 3)
-        return why_set(why, ERR_UNSUPPORTED, "%s.MemoryType: Symbol is not supported: expected Scalar, Vector or Local",
-                       a->where);
-    a->memory = (enum spec_memory)memory;
+    a->is_symbol = memory == 3;
+    a->memory = a->is_symbol ? SPEC_VECTOR : (enum spec_memory)memory;
     if (!e)
         e = read_type(o, a, why);
     if (!e)

@@ -210,6 +210,8 @@ static enum err close_job(struct loader *l, cJSON *job, struct buf *closed)
     if (!cJSON_IsObject(job) || !spec_member(job, "KernelSpecification"))
         e = why_set(l->why, ERR_INPUT, "no KernelSpecification in it: expected a job file (T1)");
     if (!e)
+        e = spec_check_members(job, l->why);
+    if (!e)
         e = add_files(l, job);
     cJSON_DeleteItemFromObjectCaseSensitive(job, "tune");
     json_add_i64(tune, "schema", 1, &ok);

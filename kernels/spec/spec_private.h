@@ -50,6 +50,7 @@ struct spec_arg {
     enum spec_access access;
     const struct spec_type *type;
     bool is_output;
+    bool is_symbol; /* a vector that is a __constant__ variable of the module, no argument */
     char
         number[SPACE_NAME_BYTES]; /* name of the quantity: elements of a vector or of local memory, value of a scalar */
     struct spec_fill fill;
@@ -109,6 +110,9 @@ enum err spec_one_line(struct why *why, enum err e);
 
 /* A member in any of the spellings that files have; NULL when it is missing or null. */
 const cJSON *spec_member(const cJSON *object, const char *name);
+/* Are all members of a job file's objects known ones? ERR_INPUT names the first that is none, with its path
+ * ("KernelSpecification.GlobalSze"). Names that begin with _ or $ are remarks. */
+enum err spec_check_members(const cJSON *job, struct why *why);
 /* Text of a member; ERR_INPUT when it is missing or no string. `where` is the object's path. */
 enum err spec_text(const cJSON *object, const char *where, const char *name, const char **out, struct why *why);
 

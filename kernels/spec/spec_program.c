@@ -3,6 +3,7 @@
 #include "kernels/spec/spec_private.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,17 +58,31 @@ static enum err count_of(const struct making *m, const struct config *c, const c
 
 /* Modules. */
 
-static enum err add_define(struct program_module *module, const struct space *s, const struct config *c, size_t i)
+/* The text of knob i as a macro; lends, or writes into `number`. */
+static const char *macro_of(const struct space *s, const struct config *c, size_t i, char number[40])
 {
     const struct value v = space_value(s, c, i);
-    char number[40];
 
     if (v.text)
-        return program_define_text(module, space_knob_name(s, i), v.text);
+        return v.text;
     if (v.number == rint(v.number))
-        return program_define(module, space_knob_name(s, i), (int64_t)v.number);
-    snprintf(number, sizeof number, "%.17g", v.number);
-    return program_define_text(module, space_knob_name(s, i), number);
+        snprintf(number, 40, "%lld", (long long)v.number);
+    else
+        snprintf(number, 40, "%.17g", v.number);
+    return number;
+}
+
+enum err spec_macros(const struct spec *s, const cJSON *knobs, struct buf *out, struct why *why)
+{
+    struct config c;
+    enum err e = space_config_from_json(s->space, knobs, &c, why);
+
+    for (size_t i = 0; !e && i < space_n_knobs(s->space); i++) {
+        char number[40];
+
+        e = buf_printf(out, "#define %s %s\n", space_knob_name(s->space, i), macro_of(s->space, &c, i, number));
+    }
+    return e;
 }
 
 static enum err add_module(struct making *m, const char *id, const struct spec_kernel *k, const struct config *c)
@@ -75,12 +90,13 @@ static enum err add_module(struct making *m, const char *id, const struct spec_k
     const struct space *space = m->s->space;
     struct program_module *module = program_add_module(m->p, id, m->s->lang, k->options);
     const struct blob *source = blobs_get(&m->s->files, k->source.hex);
+    char number[40];
     enum err e = module && source ? ERR_OK : ERR_NOMEM;
 
     if (!e)
         e = blobs_put(m->blobs, source->data, source->n_bytes, &module->source);
     for (size_t i = 0; i < space_n_knobs(space) && !e; i++)
-        e = add_define(module, space, c, i);
+        e = program_define_text(module, space_knob_name(space, i), macro_of(space, c, i, number));
     return e ? why_set(m->why, e, "module %s: %s", id, err_words(e)) : ERR_OK;
 }
 
@@ -141,7 +157,11 @@ static enum err add_vector(struct making *m, size_t i)
     if (!e)
         e = spec_make_fill(&a->fill, m->s, a->type, n, a->where, &fill, m->blobs, m->why);
     if (!e)
-        e = add_buffer(m, a->id, is_written ? ROLE_OUTPUT : ROLE_INPUT, a->type, n, &fill, &m->buffers[i]);
+        e = add_buffer(m, a->id,
+                       is_written     ? ROLE_OUTPUT
+                       : a->is_symbol ? ROLE_WEIGHT
+                                      : ROLE_INPUT,
+                       a->type, n, &fill, &m->buffers[i]);
     if (e || !is_written)
         return e;
     m->p->buffers[m->buffers[i]].reset_each_run = a->access == SPEC_READ_WRITE;
@@ -182,11 +202,36 @@ static enum err dims_of(const struct making *m, const struct spec_kernel *k, con
     return e;
 }
 
+/* A char, short or half as its bits. */
+static enum err small_bits(const struct making *m, const struct spec_arg *a, double v, int64_t *out)
+{
+    const int n_bits = a->type->scalar == ARG_B8 ? 8 : 16;
+    const double least = a->type->is_signed ? -ldexp(1, n_bits - 1) : 0;
+    const double most = strcmp(a->type->name, "bool") == 0 ? 1 : ldexp(1, n_bits - a->type->is_signed) - 1;
+
+    if (!a->type->is_whole) {
+        *out = half_from_float((float)v);
+        return isfinite(half_to_float((uint16_t)*out))
+                   ? ERR_OK
+                   : why_set(m->why, ERR_INPUT, "%s is %.15g: a half is at most 65504", a->where, v);
+    }
+    if (!(v >= least && v <= most) || v != rint(v))
+        return why_set(m->why, ERR_INPUT, "%s is %.15g: expected a whole number from %g to %g of %s", a->where, v,
+                       least, most, a->type->name);
+    *out = (int64_t)v & ((1 << n_bits) - 1);
+    return ERR_OK;
+}
+
 static enum err add_scalar(struct making *m, const struct spec_arg *a, const struct config *c, struct program_launch *l)
 {
     double v = 0;
-    const enum err e = value_of(m, c, a->number, a->where, &v);
+    int64_t bits = 0;
+    enum err e = value_of(m, c, a->number, a->where, &v);
 
+    if (!e && (a->type->scalar == ARG_B8 || a->type->scalar == ARG_B16)) {
+        e = small_bits(m, a, v, &bits);
+        return e ? e : program_arg_int(l, (enum arg_kind)a->type->scalar, bits);
+    }
     if (e)
         return e;
     if (a->type->scalar == ARG_F64)
@@ -206,6 +251,39 @@ static enum err add_local(struct making *m, struct program_launch *l, double n_b
     if (m->s->lang == LANG_OPENCL_C)
         return program_arg_int(l, ARG_LOCAL, (int64_t)n_bytes);
     l->dyn_local += (int64_t)n_bytes;
+    return ERR_OK;
+}
+
+static bool is_letter(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Does a text name a variable? */
+static bool has_word(const struct blob *text, const char *word)
+{
+    const char *from = (const char *)text->data, *end = from + text->n_bytes;
+    const size_t n = strlen(word);
+
+    for (const char *at = from; (at = memmem(at, (size_t)(end - at), word, n)); at += n)
+        if ((at == from || !is_letter(at[-1])) && (at + n == end || !is_letter(at[n])))
+            return true;
+    return false;
+}
+
+/* Constant memory is filled with the weights, once a module that has the variable. */
+static enum err add_symbols(struct making *m)
+{
+    for (size_t i = 0; i < m->s->n_args; i++)
+        for (int k = 0; m->s->args[i].is_symbol && k < (int)m->p->n_modules; k++) {
+            const struct blob *text = blobs_get(m->blobs, m->p->modules[k].source.hex);
+            const struct program_buffer *b = &m->p->buffers[m->buffers[i]];
+
+            assert(m->buffers[i] >= 0);
+            if (text && has_word(text, b->id) &&
+                !program_add_symbol(m->p, k, b->id, m->buffers[i], b->n_elems * (int64_t)dtype_bytes(b->dtype)))
+                return why_set(m->why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
+        }
     return ERR_OK;
 }
 
@@ -238,7 +316,7 @@ static enum err add_launch(struct making *m, const struct spec_kernel *k, const 
     if (!l)
         return why_set(m->why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
     for (size_t i = 0; i < m->s->n_args && !e; i++)
-        e = add_arg(m, i, c, is_reference, l);
+        e = m->s->args[i].is_symbol ? ERR_OK : add_arg(m, i, c, is_reference, l);
     if (!e && shared->has_shared) {
         snprintf(name, sizeof name, "%sSharedMemory", shared->prefix);
         e = count_of(m, c, name, name, 1 << 30, &n_shared);
@@ -248,7 +326,7 @@ static enum err add_launch(struct making *m, const struct spec_kernel *k, const 
     assert(block[0] > 0 && block[1] > 0 && block[2] > 0 && i_module < (int)m->p->n_modules);
     if (!is_reference)
         m->p->needs_work_group = block[0] * block[1] * block[2];
-    return e ? why_set(m->why, e, "%s", m->why && m->why->text[0] ? m->why->text : err_words(e)) : ERR_OK;
+    return e && !m->why->text[0] ? why_set(m->why, e, "%s", err_words(e)) : e;
 }
 
 /* What is right. */
@@ -289,18 +367,23 @@ static enum err add_pass(struct making *m)
 static enum err set_head(struct making *m)
 {
     struct program *p = m->p;
-    bool doubles = false;
+    bool doubles = false, halves = false;
     enum err e = ERR_OK;
 
-    for (size_t i = 0; i < m->s->n_args; i++)
-        doubles |= m->s->args[i].type->dtype == DTYPE_F64;
+    for (size_t i = 0; i < m->s->n_args; i++) {
+        const struct spec_arg *a = &m->s->args[i];
+
+        doubles |= a->type->dtype == DTYPE_F64;
+        halves |= a->type->dtype == DTYPE_F16 && a->memory == SPEC_SCALAR; /* vectors may be read by vload_half */
+    }
     p->workload = strdup(m->s->workload);
     p->template_id = strdup("");
     p->template_version = m->s->version;
     p->knobs = space_config_to_json(m->s->space, m->config);
     snprintf(p->api, sizeof p->api, "%s", m->s->lang == LANG_CUDA_C ? "cuda" : "opencl");
-    if (doubles && m->s->lang == LANG_OPENCL_C)
-        snprintf(p->extensions, sizeof p->extensions, "cl_khr_fp64");
+    if (m->s->lang == LANG_OPENCL_C)
+        snprintf(p->extensions, sizeof p->extensions, "%s%s%s", doubles ? "cl_khr_fp64" : "",
+                 doubles && halves ? " " : "", halves ? "cl_khr_fp16" : "");
     if (!p->workload || !p->template_id || !p->knobs)
         return why_set(m->why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
     if (m->s->has_operations)
@@ -326,6 +409,8 @@ enum err spec_program(struct spec *s, const struct config *c, struct program *ou
     for (size_t i = 0; i < s->n_args && !e; i++)
         if (s->args[i].memory == SPEC_VECTOR)
             e = add_vector(&m, i);
+    if (!e)
+        e = add_symbols(&m);
     if (!e && s->has_reference)
         e = add_launch(&m, &s->reference, &s->reference_config, 1);
     if (!e)

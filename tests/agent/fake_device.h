@@ -18,6 +18,7 @@ struct fake_device {
     struct sense sense;                    /* power is 50 W where it is known, the counter goes up by it */
     int fails_at;                          /* this run of a program fails; 0 = none */
     bool load_fails;
+    bool one_state; /* what a kernel keeps from run to run is one for all that were loaded */
     const struct loaded *lost;
     int64_t n_loads, n_unloads, n_runs, n_canary_runs, n_writes;
 };

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a child answers, on a device of the test's own; and a whole child as a process, on a recorded device. With an
- * argument "--child" this program is that. */
+/* What a child answers, on a device of the test's own; and a whole child: this program with an argument "--child". */
 #include "agent/child.h"
 #include "agent/child_ops.h"
 #include "agent/cool.h"
@@ -482,15 +481,16 @@ static void a_time_that_cannot_be_true_is_wrong(void **state)
     cJSON_Delete(reply);
 }
 
-/* Programs, the anchor, the canary, and then slot by slot: the parent's clock starts anew with each. */
+/* Programs, anchor, canary, the candidate's first runs, then slot by slot: the parent's clock starts anew with each. */
 static void a_child_tells_where_it_is(void **state)
 {
+    static const char begin[] =
+        "load 0, load -1, load -2, time -2, time -1, time 0, time 0, time -2, time -1, time 0, ";
     struct sha256 good = store(sample_good, 64), slower = store(sample_slower, 64);
 
     (void)state;
     cJSON_Delete(time_with(slower.hex, NULL, good.hex, ""));
-    assert_int_equal(
-        strncmp(stages, "load 0, load -1, load -2, time -2, time -1, time 0, time -2, time -1, time 0, ", 78), 0);
+    assert_int_equal(strncmp(stages, begin, sizeof begin - 1), 0);
 }
 
 static cJSON *time_by(const char *rules)

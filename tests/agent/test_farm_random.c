@@ -210,12 +210,13 @@ static void run_seed(uint64_t seed)
 
 static void every_trial_gets_one_record_whatever_happens(void **state)
 {
-    const char *only = getenv("TUNE_TEST_SEED");
+    const char *only = getenv("TUNE_TEST_SEED"), *many = getenv("TUNE_SIM_SEEDS");
+    const uint64_t n = many ? strtoull(many, NULL, 10) : N_SEEDS;
 
     (void)state;
     if (only)
         run_seed(strtoull(only, NULL, 10));
-    for (uint64_t seed = 1; seed <= N_SEEDS && !only; seed++)
+    for (uint64_t seed = 1; seed <= n && !only; seed++)
         run_seed(seed);
 }
 

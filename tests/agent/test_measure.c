@@ -337,6 +337,20 @@ static void each_of_the_first_runs_is_compared(void **state)
     end();
 }
 
+/* The anchor, nobody's candidate, may be the same program: its runs come later. */
+static void the_first_runs_are_not_the_anchor_s(void **state)
+{
+    (void)state;
+    begin();
+    fake.one_state = true;
+    add(sample_second, &plain);
+    add_anchor(sample_second);
+    measure_batch(&batch);
+    assert_int_equal(items[0].e, ERR_WRONG);
+    assert_non_null(strstr(items[0].why.text, "outputs after 2 timed calls differ"));
+    end();
+}
+
 /* It keeps what is smaller, and only what stands there from the first run on is that. */
 static void outputs_that_depend_on_what_stood_there_are_wrong(void **state)
 {
@@ -618,6 +632,7 @@ int main(void)
         cmocka_unit_test(who_is_five_times_slower_at_once_gets_one_call),
         cmocka_unit_test(outputs_that_change_are_wrong),
         cmocka_unit_test(each_of_the_first_runs_is_compared),
+        cmocka_unit_test(the_first_runs_are_not_the_anchor_s),
         cmocka_unit_test(one_call_is_not_run_again),
         cmocka_unit_test(outputs_that_depend_on_what_stood_there_are_wrong),
         cmocka_unit_test(outputs_of_the_first_call_are_compared_with_what_is_expected),

@@ -309,6 +309,29 @@ static void a_disturbed_batch_is_timed_once_more(void **state)
     town_close(&t);
 }
 
+/* The second answer would be of a process that has run it before. */
+static void what_was_wrong_in_a_disturbed_batch_stays_wrong(void **state)
+{
+    (void)state;
+    begin()->crew.children.n_disturbed = 5;
+    add("spoilt", -1);
+    add("", -1);
+    t.agents[0].crew.by_hand = all_built_first;
+    town_run(&t, 600);
+    expect(0, STATUS_WRONG, "time", "outputs changed");
+    expect_ok(1);
+    expect_asked("time", 0, "0 1", SIM_NONE);
+    expect_asked("time", 1, "1", SIM_NONE);
+    assert_int_equal(sim_n_asked(children, "time"), 2);
+    town_close(&t);
+    begin()->crew.children.n_disturbed = 5;
+    add("spoilt", -1);
+    town_run(&t, 600);
+    expect(0, STATUS_WRONG, "time", "outputs changed");
+    assert_int_equal(sim_n_asked(children, "time"), 1); /* nobody is left */
+    town_close(&t);
+}
+
 /* By more than a tenth (of a logarithm), and no matter which way: what was timed slow at first counts as little. */
 static void a_canary_that_changed_by_a_tenth_either_way_disturbs(void **state)
 {
@@ -608,6 +631,7 @@ int main(void)
         cmocka_unit_test(the_anchor_is_not_blamed_for_its_candidate),
         cmocka_unit_test(the_anchor_is_not_blamed_for_what_came_before_it),
         cmocka_unit_test(a_child_that_dies_without_a_word_leaves_the_anchor),
+        cmocka_unit_test(what_was_wrong_in_a_disturbed_batch_stays_wrong),
         cmocka_unit_test(a_canary_that_changed_by_a_tenth_either_way_disturbs),
         cmocka_unit_test(a_disturbed_batch_is_timed_once_more),
         cmocka_unit_test(an_anchor_tells_of_disturbances_itself),

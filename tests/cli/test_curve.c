@@ -71,12 +71,64 @@ static void a_search_without_a_time_is_no_picture(void **state)
     buf_fini(&svg);
 }
 
+/* Four trials, 8, 4 and 1 ms and a failure: over 8 lines of 8 eighths the best so far stands at 64, at
+ * 1 + 63 * ln 4 / ln 8 = 43, at 1 and at 1 of them: 8 lines, 5 and 3/8 (their blocks are U+2588 and U+2583), 1/8. */
+static void a_terminal_shows_the_best_so_far(void **state)
+{
+    static const char expected[] = "\nt\n"
+                                   "      8 ms |\342\226\210   \n"
+                                   "           |\342\226\210   \n"
+                                   "           |\342\226\210\342\226\203  \n"
+                                   "           |\342\226\210\342\226\210  \n"
+                                   "           |\342\226\210\342\226\210  \n"
+                                   "           |\342\226\210\342\226\210  \n"
+                                   "           |\342\226\210\342\226\210  \n"
+                                   "      1 ms |\342\226\210\342\226\210\342\226\201\342\226\201\n"
+                                   "            trial 1 to 4\n";
+    const double times[] = {8e6, 4e6, 1e6, 0};
+    const struct curve curve = {.title = "t", .times_ns = times, .n = 4};
+    struct buf text;
+
+    (void)state;
+    buf_init(&text, 1 << 20);
+    assert_int_equal(curve_text(&curve, 80, true, &text), ERR_OK);
+    assert_string_equal(buf_text(&text), expected);
+    buf_clear(&text);
+    assert_int_equal(curve_text(&curve, 80, false, &text), ERR_OK);
+    has(&text, "      8 ms |#   \n");
+    has(&text, "      1 ms |####\n");
+    buf_fini(&text);
+}
+
+/* 1000 trials in a terminal of 50 columns: each line has 38 for them, and the last one holds the last trial. */
+static void a_terminal_is_not_wider_than_it_is(void **state)
+{
+    double times[1000];
+    const struct curve curve = {.title = "t", .times_ns = times, .n = 1000};
+    const struct curve failed = {.title = "t", .times_ns = (double[]){0, 0}, .n = 2};
+    struct buf text;
+    const char *last;
+
+    (void)state;
+    for (int i = 0; i < 1000; i++)
+        times[i] = i < 999 ? 2e6 : 1e6;
+    buf_init(&text, 1 << 20);
+    assert_int_equal(curve_text(&curve, 50, false, &text), ERR_OK);
+    for (const char *p = buf_text(&text); *p; p = strchr(p, '\n') + 1)
+        assert_true(strcspn(p, "\n") <= 50);
+    last = strstr(buf_text(&text), "      2 ms |");
+    assert_non_null(last);
+    assert_int_equal(strspn(last + 12, "#"), 37); /* the best comes with the last trial alone */
+    assert_int_equal(curve_text(&failed, 80, true, &text), ERR_INPUT);
+    buf_fini(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trials_lie_where_their_times_say),
-        cmocka_unit_test(panels_lie_below_each_other),
-        cmocka_unit_test(a_search_without_a_time_is_no_picture),
+        cmocka_unit_test(trials_lie_where_their_times_say),      cmocka_unit_test(panels_lie_below_each_other),
+        cmocka_unit_test(a_search_without_a_time_is_no_picture), cmocka_unit_test(a_terminal_shows_the_best_so_far),
+        cmocka_unit_test(a_terminal_is_not_wider_than_it_is),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

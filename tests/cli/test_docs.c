@@ -85,7 +85,7 @@ static void what_the_tables_hold_is_described(void **state)
     check_listed(strategy_name_at, "search.md", "\n| `%s` | ");
     check_listed(convert_name_at, "logs.md", "`%s`");
     check_listed(device_name_at, "agent.md", "`%s");
-    check_listed(operator_name_at, "operators.md", "`%s f32");
+    check_listed(operator_name_at, "operators.md", "`%s ");
 }
 
 /* Has a line of the page both words? */

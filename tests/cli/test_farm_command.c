@@ -401,7 +401,13 @@ static void following_ends_with_the_job(void **state)
     make_busy_job(job);
     TUNE(0, "cancel", job, "-q");
     TUNE(0, "attach", job, "--json");
-    o = said_json();
+    o = said_json(); /* the first line: the job as the page hears of it */
+    assert_string_equal(text_in(o, "event"), "job");
+    assert_string_equal(text_in(o, "job"), job);
+    assert_string_equal(text_in(o, "state"), "cancelled");
+    cJSON_Delete(o);
+    o = cJSON_Parse(strstr(buf_text(&said), "{\"seq\":2,"));
+    assert_string_equal(text_in(o, "event"), "done");
     assert_string_equal(text_in(o, "end"), "cancelled");
     assert_true(number(o, "records") == 1 && number(o, "failed") == 0);
     cJSON_Delete(o);

@@ -510,9 +510,103 @@ static void what_a_format_cannot_hold_is_counted(void **state)
     }
 }
 
+/* ---- for people's eyes and for other programs ---- */
+
+static char *text_of(const char *path)
+{
+    struct buf text;
+
+    buf_init(&text, 1 << 24);
+    assert_int_equal(file_read(path, &text, NULL), ERR_OK);
+    return buf_take(&text);
+}
+
+static void csv_has_a_row_a_record_and_a_column_a_knob(void **state)
+{
+    const char *log = make_log("csv.jsonl", 1, 3, 2, ""), *out = tune_at(dir, "out.csv");
+    char *text, *row;
+
+    (void)state;
+    expect((const char *const[]){"log", "csv", log, "-o", out, NULL}, 0, "out.csv: 3 rows");
+    text = text_of(out);
+    assert_int_equal(strncmp(text, "id,job,purpose,workload,", 24), 0);
+    assert_int_equal(n_lines_of(out), 4);
+    row = strstr(text, "\nt2,");
+    assert_non_null(row);
+    *strchr(row + 1, '\n') = '\0';
+    assert_non_null(strstr(row, ",ok,"));
+    assert_non_null(strstr(row, ",4000000,")); /* (2 + 2 % 7) ms */
+    free(text);
+    expect((const char *const[]){"log", "csv", log, NULL}, 1, "where to?");
+}
+
+static void csv_quotes_what_has_commas_quotes_and_line_ends(void **state)
+{
+    struct record r = sample_record("t");
+    const char *log = tune_at(dir, "quoted.jsonl"), *out = tune_at(dir, "quoted.csv");
+    struct buf line;
+    char *text;
+
+    (void)state;
+    r.status = STATUS_COMPILE;
+    free(r.why);
+    r.why = strdup("a \"b\",\nc");
+    buf_init(&line, 1 << 20);
+    assert_int_equal(record_print(&r, &line), ERR_OK);
+    assert_int_equal(file_replace(log, buf_text(&line), line.len, 0600, NULL), ERR_OK);
+    expect((const char *const[]){"log", "csv", log, "-o", out, NULL}, 0, "1 rows");
+    text = text_of(out);
+    assert_non_null(strstr(text, ",compile,\"a \"\"b\"\",\nc\","));
+    free(text);
+    buf_fini(&line);
+    record_fini(&r);
+}
+
+/* All of it in one file, and nothing that a record says is markup. */
+static void a_report_is_one_file_in_which_words_stay_words(void **state)
+{
+    struct record r = sample_record("t");
+    const char *log = tune_at(dir, "hostile.jsonl"), *out = tune_at(dir, "report.html");
+    struct buf line;
+    char *text;
+
+    (void)state;
+    free(r.why);
+    r.why = strdup("</script><script>alert(1)</script><!--");
+    r.status = STATUS_CRASH;
+    buf_init(&line, 1 << 20);
+    assert_int_equal(record_print(&r, &line), ERR_OK);
+    assert_int_equal(file_replace(log, buf_text(&line), line.len, 0600, NULL), ERR_OK);
+    expect((const char *const[]){"report", log, "-o", out, "--title", "<b>&", NULL}, 0, "report.html: 1 records");
+    text = text_of(out);
+    assert_non_null(strstr(text, "<title>&lt;b>&amp;</title>"));
+    assert_null(strstr(text, "<script>alert"));
+    assert_non_null(strstr(text, "\\u003c/script>\\u003cscript>alert(1)"));
+    assert_null(strstr(text, "src="));
+    assert_null(strstr(text, "href=\"/page"));
+    free(text);
+    buf_fini(&line);
+    record_fini(&r);
+    expect((const char *const[]){"report", tune_at(dir, "nothing.jsonl"), "-o", out, NULL}, 1, "nothing.jsonl");
+}
+
+static void stat_draws_on_request(void **state)
+{
+    const char *log = make_log("plot.jsonl", 1, 3, 2, "");
+
+    (void)state;
+    expect((const char *const[]){"log", "stat", log, "--plot", NULL}, 0, "trial 1 to 3\n");
+    expect((const char *const[]){"log", "stat", log, NULL}, 0, "records");
+    assert_null(strstr(buf_text(&said), "trial 1 to"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(csv_has_a_row_a_record_and_a_column_a_knob),
+        cmocka_unit_test(csv_quotes_what_has_commas_quotes_and_line_ends),
+        cmocka_unit_test(a_report_is_one_file_in_which_words_stay_words),
+        cmocka_unit_test(stat_draws_on_request),
         cmocka_unit_test(every_verb_has_help_with_an_example),
         cmocka_unit_test(bad_input_gets_one_clear_line_and_exit_1),
         cmocka_unit_test(merging_tells_what_it_left_out),

@@ -43,6 +43,25 @@ static void progress_line_fits_the_terminal(void **state)
     buf_fini(&line);
 }
 
+/* A task whose FLOPs nobody told. */
+static void progress_without_flops_is_told_in_time(void **state)
+{
+    struct progress_state s = {
+        .n_tasks = 1, .task = "own", .done = 3, .total = 9, .eta_s = -1, .key = "k", .n_devices = 1};
+    struct buf line;
+
+    (void)state;
+    buf_init(&line, 4096);
+    progress_line(&s, 400, &line);
+    assert_string_equal(buf_text(&line), "[task 1/1] 3/9  0.0 / best 0.0 GFLOPS  ETA ?  1 x k  own"); /* nothing yet */
+    buf_clear(&line);
+    s.current_ns = 2.5e6;
+    s.best_ns = 1.25e6;
+    progress_line(&s, 400, &line);
+    assert_string_equal(buf_text(&line), "[task 1/1] 3/9  2.5 / best 1.25 ms  ETA ?  1 x k  own");
+    buf_fini(&line);
+}
+
 static void durations_read_well(void **state)
 {
     static const struct {
@@ -545,6 +564,7 @@ static void the_most_frequent_failures_come_first(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(progress_without_flops_is_told_in_time),
         cmocka_unit_test(progress_line_fits_the_terminal),
         cmocka_unit_test(durations_read_well),
         cmocka_unit_test(failures_group_messages_that_differ_in_numbers),

@@ -160,7 +160,7 @@ static void a_kernel_that_hangs_times_out(void **state)
 static void without_a_reference_results_are_told_as_not_checked(void **state)
 {
     static const char *const pairs[] = {"\"ReferenceKernel\"",
-                                        "\"Unused\"",
+                                        "\"Misc\"",
                                         "[2**i for i in range(0, 4)]",
                                         "[2]",
                                         "[1, 2, 4]",
@@ -198,7 +198,7 @@ static void other_arguments_reach_the_kernel(void **state)
         "\"ReferenceKernel\"",
         "\"ReferenceArguments\": [{\"TargetName\": \"y\", \"FillType\": \"Generator\", \"DataSource\": \"1 + 0.5 * "
         "i\"}],"
-        " \"Unused\"",
+        " \"Misc\"",
         "\"Name\": \"x\", \"Type\": \"float\"",
         "\"Name\": \"x\", \"Type\": \"double\"",
         "\"FillType\": \"Random\",\n       \"FillValue\": 8.0",

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <signal.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -227,9 +228,30 @@ static void what_cannot_be_written_is_told_at_the_end(void **state)
     }
 }
 
+/* `tune spaces | head`: who reads has enough, and nothing went wrong. */
+static void a_reader_that_leaves_is_no_error(void **state)
+{
+    FILE *errors = tmpfile(), *to;
+    char words[100] = "";
+    int fds[2];
+
+    (void)state;
+    signal(SIGPIPE, SIG_IGN);
+    assert_int_equal(pipe(fds), 0);
+    to = fdopen(fds[1], "w");
+    close(fds[0]);
+    assert_true(fputs("words", to) >= 0);
+    assert_int_equal(command_finish(&house, to, errors, 0), 0);
+    rewind(errors);
+    assert_null(fgets(words, sizeof words, errors));
+    fclose(to);
+    fclose(errors);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_reader_that_leaves_is_no_error),
         cmocka_unit_test(a_shell_is_offered_what_may_come_next),
         cmocka_unit_test(help_tells_options_verbs_and_lists),
         cmocka_unit_test(what_cannot_be_written_is_told_at_the_end),

@@ -102,7 +102,7 @@ static void find_flags(struct compiler *c)
 static enum err init(struct compiler *c)
 {
     static int n;
-    const char *cache = getenv("TUNE_NVRTC_CACHE"), *program = getenv("TUNE_NVRTC_CXX");
+    const char *cache = getenv("TUNE_NVRTC_CACHE"), *program = getenv("TUNE_NVRTC_CXX"), *tmp = getenv("TMPDIR");
     Dl_info self;
     char *slash;
 
@@ -115,6 +115,8 @@ static enum err init(struct compiler *c)
         snprintf(c->cache, sizeof c->cache, "%s", cache);
     else
         snprintf(c->cache, sizeof c->cache, "%s/nvrtc-cache", c->own_dir);
+    if (dir_make(c->cache, 0755, NULL) || access(c->cache, W_OK) != 0) /* a caged child's are not its own */
+        snprintf(c->cache, sizeof c->cache, "%s/nvrtc-cache", tmp && *tmp ? tmp : "/tmp");
     find_flags(c);
     snprintf(c->stem, sizeof c->stem, "%s/tmp.%d.%d", c->cache, (int)getpid(),
              __atomic_add_fetch(&n, 1, __ATOMIC_RELAXED));

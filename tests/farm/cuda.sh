@@ -80,3 +80,47 @@ if command -v flock >/dev/null; then
     wait "$held" || fail "after the wait: $(tail -3 "$dir/held.out")"
     [ "$(grep -c '"status":"ok"' "$dir/held.jsonl")" -ge 2 ] || fail "after the wait: $(cut -c1-300 "$dir/held.jsonl")"
 fi
+
+# a person's own kernel with a __constant__ variable: y[i] = sum over k of (i + k) * (1 + k), k = 0 .. 4, is 15 * i + 40
+cat >"$dir/taps.cu" <<'END'
+__constant__ float taps[5];
+__global__ void fir(const float *x, float *y, int n)
+{
+    for (int k = 0; k < PER; k++) {
+        const int i = (blockIdx.x * PER + k) * block_size_x + threadIdx.x;
+        float sum = 0;
+        for (int t = 0; t < 5; t++)
+            sum += x[i + t] * taps[t];
+        if (i < n)
+            y[i] = sum;
+    }
+}
+END
+cat >"$dir/taps.json" <<'END'
+{"ConfigurationSpace": {"TuningParameters": [
+    {"Name": "block_size_x", "Type": "int", "Values": "[32, 64]", "Default": 32}, {"Name": "PER", "Type": "int", "Values": "[1, 2]", "Default": 1}]},
+ "KernelSpecification": {"Language": "CUDA", "KernelName": "fir", "KernelFile": "taps.cu", "ProblemSize": [1024],
+  "GridDivX": ["block_size_x", "PER"], "LocalSize": {"X": "block_size_x"},
+  "Arguments": [
+   {"Name": "x", "Type": "float", "AccessType": "ReadOnly", "FillType": "Generator", "DataSource": "i", "Size": "n + 4"},
+   {"Name": "y", "Type": "float", "AccessType": "WriteOnly", "FillValue": 0, "Size": "n"},
+   {"Name": "taps", "Type": "float", "MemType": "Constant", "FillType": "Generator", "DataSource": "1 + i", "Size": 5},
+   {"Name": "n", "Type": "int32", "MemoryType": "Scalar", "FillValue": "ProblemSize[0]"}],
+  "ReferenceArguments": [{"Name": "r", "TargetName": "y", "FillType": "Generator", "DataSource": "15 * i + 40"}]}}
+END
+# own OUT JOB: searched whole
+own() {
+    timeout 120 "$bin/tune" run --device cuda --kernel-spec "$dir/$2" --trials 4 -o "$dir/$1.jsonl" >"$dir/$1.out" 2>&1
+}
+own taps taps.json || fail "a __constant__ variable: $(tail -3 "$dir/taps.out")"
+[ "$(grep -c '"purpose":"search".*"status":"ok"' "$dir/taps.jsonl")" -eq 4 ] || fail "4 configs were to be ok: $(cut -c1-500 "$dir/taps.jsonl")"
+sed 's/"DataSource": "1 + i"/"DataSource": "2 + i"/' "$dir/taps.json" >"$dir/other.json"
+! own other other.json || fail "other taps gave the same answer"
+grep -q '"status":"wrong"' "$dir/other.jsonl" || fail "not wrong: $(cut -c1-300 "$dir/other.jsonl")"
+sed 's/"Name": "taps"/"Name": "tabs"/; s/taps.cu/tabs.cu/' "$dir/taps.json" >"$dir/tabs.json"
+sed 's/^__constant__.*/&\/\/ tabs/' "$dir/taps.cu" >"$dir/tabs.cu"
+! own tabs tabs.json || fail "a variable that is not there was filled"
+grep -q 'no variable named tabs' "$dir/tabs.jsonl" || fail "no words: $(cut -c1-300 "$dir/tabs.jsonl")"
+sed 's/"Size": 5/"Size": 6/' "$dir/taps.json" >"$dir/six.json"
+! own six six.json || fail "6 values went into 5"
+grep -q 'variable taps has 20 bytes, 24 are to go there' "$dir/six.jsonl" || fail "no words: $(cut -c1-300 "$dir/six.jsonl")"

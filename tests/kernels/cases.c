@@ -4,9 +4,9 @@
 #include <stddef.h>
 
 /* Each a file cases_*.c. */
-extern const struct cases cases_gather;
+extern const struct cases cases_gather, cases_quantize;
 extern const struct cases cases_add, cases_attention, cases_batch_gemm, cases_concat, cases_conv2d, cases_conv2d_gpu,
-    cases_deformable, cases_dense, cases_depthwise, cases_eltwise, cases_mma, cases_pool2d, cases_reduce,
+    cases_deformable, cases_dense, cases_depthwise, cases_eltwise, cases_mma, cases_pool2d, cases_reduce, cases_norm,
     cases_resize2d, cases_rnn, cases_softmax, cases_sparse, cases_strided_copy, cases_transform, cases_wgmma,
     cases_winograd, cases_i8;
 
@@ -26,6 +26,7 @@ const struct cases *const cases_table[] = {
     &cases_pool2d,
     &cases_add,
     &cases_concat,
+    &cases_norm,
     &cases_softmax,
     &cases_strided_copy,
     &cases_transform,
@@ -34,6 +35,7 @@ const struct cases *const cases_table[] = {
     &cases_resize2d,
     &cases_attention,
     &cases_gather,
+    &cases_quantize,
     /* the next one here */
     NULL,
 };

@@ -147,6 +147,70 @@ static void nodes_have_the_workloads_of_their_sizes(void **state)
     graph_fini(&g);
 }
 
+/* Bytes between quantize and quantize back in a network of floats: each layer requantises, also the last one. */
+static void layers_of_bytes_have_workloads_of_u8(void **state)
+{
+    static const char text[] = "x = input c=4 h=6 w=5\n"
+                               "q = quantize x u8\n"
+                               "a = conv2d q k=4 r=1 s=1 relu u8\n"
+                               "b = add q + a u8\n"
+                               "p = pool2d b max r=2 s=2 u8\n"
+                               "f = reshape p shape=1,80 u8\n"
+                               "d = dense f n=3 u8\n"
+                               "y = quantize d\n";
+    static const char *const workloads[] = {NULL,
+                                            "quantize u8 n=120",
+                                            "conv2d u8 n=1 c=4 h=6 w=5 k=4 r=1 s=1 epilogue=bias_relu_requant",
+                                            "add u8 n=1 c=4 h=6 w=5",
+                                            "pool2d u8 n=1 c=4 h=6 w=5 r=2 s=2",
+                                            NULL,
+                                            "dense u8 m=1 n=3 k=80 epilogue=bias_requant",
+                                            "quantize u8 n=3 back=1"};
+    struct graph g = graph_parsed(text);
+    struct buf out;
+    struct why why = {""};
+
+    (void)state;
+    for (size_t i = 0; i < g.n_nodes; i++) {
+        if (!workloads[i])
+            continue;
+        buf_init(&out, WORKLOAD_MAX_TEXT);
+        assert_int_equal(graph_node_workload(&g, i, DTYPE_F32, 0, &out, &why), ERR_OK);
+        assert_string_equal(buf_text(&out), workloads[i]);
+        buf_fini(&out);
+    }
+    assert_int_equal(graph_dtype(&g, 2, DTYPE_F32), DTYPE_U8);
+    assert_int_equal(graph_dtype(&g, 7, DTYPE_F32), DTYPE_F32);
+    buf_init(&out, 4096);
+    assert_int_equal(graph_text(&g, &out), ERR_OK);
+    assert_string_equal(buf_text(&out), text);
+    buf_clear(&out);
+    assert_int_equal(graph_node_workload(&g, 1, DTYPE_F16, 0, &out, &why), ERR_INPUT);
+    assert_non_null(strstr(why.text, "floats of 32 bits"));
+    buf_fini(&out);
+    graph_fini(&g);
+}
+
+/* Floats and bytes do not meet but in quantize. */
+static void bytes_are_made_and_read_by_quantize_alone(void **state)
+{
+    static const char *const wrong[] = {
+        "x = input c=4 h=6 w=5\na = conv2d x k=4 r=1 s=1 u8\n",
+        "x = input c=4 h=6 w=5\nq = quantize x u8\na = conv2d q k=4 r=1 s=1\n",
+        "x = input c=4 h=6 w=5\nq = quantize x u8\na = quantize q u8\n",
+        "x = input c=4 h=6 w=5\nq = quantize x u8\na = add q + x u8\n",
+        "x = input c=4 h=6 w=5\nq = quantize x u8\na = conv2d q k=4 r=1 s=1 relu6 u8\n"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        struct why why = {""};
+        struct graph g;
+
+        assert_int_equal(graph_parse("wrong", wrong[i], strlen(wrong[i]), &g, &why), ERR_INPUT);
+        assert_non_null(strstr(why.text, i < 4 ? "only quantize reads floats" : "no activation but relu"));
+    }
+}
+
 /* Steps and pads of each axis and side; by hand: rows (9 + 0 + 2 - 5) / 2 + 1, columns (7 + 1 + 0 - 3) / 1 + 1. */
 static void a_window_has_pads_steps_and_groups_of_its_own(void **state)
 {
@@ -621,44 +685,6 @@ static void a_fused_graph_keeps_names_and_order(void **state)
     buf_fini(&text);
 }
 
-/* 1 x 1 over one pixel is a dense layer; nothing else that looks like it. */
-static void convolutions_of_one_pixel_are_dense(void **state)
-{
-    static const struct {
-        const char *text, *f32, *i8;
-    } facts[] = {
-        {"x = input c=16 h=1 w=1 n=2\ny = conv2d x k=8 r=1 s=1 stride=2 relu\n",
-         "dense f32 m=2 n=8 k=16 epilogue=bias_relu", "conv2d i8 n=2 c=16 h=1 w=1 k=8 r=1 s=1 stride=2 layout=nchw16c"},
-        {"x = input c=16 h=1 w=1\ny = conv2d x k=8 r=1 s=1 sigmoid\n", "dense f32 m=1 n=8 k=16 epilogue=bias_sigmoid",
-         NULL},
-        {"x = input c=16 h=1 w=2\ny = conv2d x k=8 r=1 s=1\n", "conv2d f32 n=1 c=16 h=1 w=2 k=8 r=1 s=1 ", NULL},
-        {"x = input c=16 h=1 w=1\ny = conv2d x k=8 r=1 s=1 pad=0,0,0,1\n", "conv2d ", NULL},
-        {"x = input c=16 h=1 w=1\ny = conv2d x k=8 r=3 s=1 pad=1,0\n", "conv2d ", NULL},
-        {"x = input c=16 h=1 w=1\ny = conv2d x k=8 r=1 s=1 groups=2\n", "conv2d ", NULL},
-        {"x = input c=16 h=1 w=1\ny = conv2d x + x k=16 r=1 s=1\n", "conv2d ", NULL},
-        {"x = input c=16 h=1 w=1\ny = depthwise_conv2d x r=1 s=1\n", "depthwise_conv2d ", NULL},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
-        struct graph g;
-        struct buf text;
-
-        buf_init(&text, 1000);
-        parse(facts[i].text, &g);
-        assert_int_equal(graph_node_workload(&g, 1, DTYPE_F32, 0, &text, NULL), ERR_OK);
-        if (strncmp(buf_text(&text), facts[i].f32, strlen(facts[i].f32)) != 0)
-            fail_msg("%sis %s", facts[i].text, buf_text(&text));
-        buf_clear(&text);
-        if (facts[i].i8)
-            assert_int_equal(graph_node_workload(&g, 1, DTYPE_I8, 3, &text, NULL), ERR_OK);
-        if (facts[i].i8 && strncmp(buf_text(&text), facts[i].i8, strlen(facts[i].i8)) != 0)
-            fail_msg("%sis %s", facts[i].text, buf_text(&text));
-        graph_fini(&g);
-        buf_fini(&text);
-    }
-}
-
 static void work_has_fused_layers_and_behind_them_those_apart(void **state)
 {
     static const char *const workloads[] = {
@@ -691,6 +717,8 @@ int main(void)
         cmocka_unit_test(nodes_without_the_layouts_asked_for_are_plain),
         cmocka_unit_test(layouts_are_named_one_by_one),
         cmocka_unit_test(nodes_have_the_workloads_of_their_sizes),
+        cmocka_unit_test(layers_of_bytes_have_workloads_of_u8),
+        cmocka_unit_test(bytes_are_made_and_read_by_quantize_alone),
         cmocka_unit_test(a_window_has_pads_steps_and_groups_of_its_own),
         cmocka_unit_test(what_int8_networks_have_not_is_refused_in_words),
         cmocka_unit_test(the_layers_of_a_graph_are_those_of_its_list),
@@ -702,7 +730,6 @@ int main(void)
         cmocka_unit_test(bad_chains_in_graphs_are_refused_with_words),
         cmocka_unit_test(activations_behind_sums_are_fused_where_nobody_else_reads),
         cmocka_unit_test(a_fused_graph_keeps_names_and_order),
-        cmocka_unit_test(convolutions_of_one_pixel_are_dense),
         cmocka_unit_test(work_has_fused_layers_and_behind_them_those_apart),
     };
 

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -234,7 +235,7 @@ static void check_step(const struct lowered *l, const struct lowered_step *s)
     struct workload w;
     struct why why = {""};
     size_t n;
-    int n_given = 0, n_in = 0;
+    int n_given = 0, n_in = 0, n_out = 0;
 
     if (workload_parse(s->workload, &w, &why))
         fail_msg("%s: %s", s->name, why.text);
@@ -245,14 +246,14 @@ static void check_step(const struct lowered *l, const struct lowered_step *s)
         if (list[i].role == ROLE_WEIGHT)
             continue;
         assert_true(list[i].role == ROLE_OUTPUT || n_in < s->n_in);
-        t = &l->tensors[list[i].role == ROLE_OUTPUT ? s->out : s->in[n_in++]];
+        t = &l->tensors[list[i].role == ROLE_OUTPUT ? s->out + n_out++ : s->in[n_in++]];
         n_given++;
         assert_int_equal(list[i].dtype, t->dtype);
         assert_int_equal(list[i].n_elems * (int64_t)dtype_bytes(list[i].dtype), t->n_bytes);
         if (list[i].layout && strncmp(list[i].layout, "nchw", 4) == 0 && list[i].shape[2] * list[i].shape[3] > 1)
             assert_string_equal(list[i].layout, ((const char *[]){"nchw", "nchw4c", "nchw8c", "nchw16c"})[t->layout]);
     }
-    assert_int_equal(n_given, s->n_in + 1);
+    assert_int_equal(n_given, s->n_in + s->n_out);
 }
 
 static void lower_and_check(const struct graph *g, enum dtype t, const int *layout)
@@ -338,9 +339,110 @@ static void constants_are_weights_of_the_steps_that_read_them(void **state)
     graph_fini(&g);
 }
 
+/* Sizes of a recurrent layer and its states fit, or are refused in words. */
+static void recurrent_layers_have_sizes_that_fit(void **state)
+{
+    static const struct {
+        const char *lines, *words;
+    } wrong[] = {
+        {"y = rnn x + h shape=5,4,2 h=4\n", "c0 of lstm alone"},
+        {"y = rnn x + h shape=5,4,2 cell=gru h=3\n", "with h=4 as its shape has it"},
+        {"y = rnn x + h shape=4,4,2 cell=gru h=4\n", "reads t x i x b"},
+        {"y = rnn x + x shape=5,4,2 cell=gru h=4\n", "has h x b numbers"},
+        {"y = rnn x + h shape=5,4,2 cell=gru h=4 l=2\n", "one forward layer"},
+        {"y = rnn x + h shape=5,4,2 cell=gru h=4\nc = state y cn\n", "of cn an lstm"},
+        {"y = rnn x + h shape=5,4,2 cell=gru h=4\nc = state y dn\n", "hn or cn"},
+        {"c = state x hn\n", "expected a recurrent layer"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        struct why why = {""};
+        struct graph g;
+        char text[256];
+
+        snprintf(text, sizeof text, "x = input shape=5,3,2\nh = input shape=1,4,2\n%s", wrong[i].lines);
+        assert_int_equal(graph_parse("wrong", text, strlen(text), &g, &why), ERR_INPUT);
+        if (!strstr(why.text, wrong[i].words))
+            fail_msg("%s: expected %s", why.text, wrong[i].words);
+    }
+}
+
+/* An lstm gives its states besides, tensors of their own: one is read, one an output. */
+static void states_of_a_recurrent_layer_are_outputs_of_its_step(void **state)
+{
+    static const char text[] = "x = input shape=5,3,2\n"
+                               "h = input shape=1,4,2\n"
+                               "c = input shape=1,4,2\n"
+                               "y = rnn x + h + c shape=5,4,2 cell=lstm h=4\n"
+                               "last = state y hn\n"
+                               "cell = state y cn\n"
+                               "z = eltwise last f=neg(a)\n"
+                               "output z\noutput cell\n";
+    struct graph g = graph_parsed(text);
+    const int layout[8] = {0};
+    struct lowered l;
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, GRAPH_MAX_BYTES);
+    assert_int_equal(graph_text(&g, &out), ERR_OK);
+    assert_string_equal(buf_text(&out), text);
+    assert_int_equal(graph_lower(&g, DTYPE_F32, layout, &l, NULL), ERR_OK);
+    assert_int_equal(l.n_steps, 2);
+    assert_string_equal(l.steps[0].workload, "rnn f32 i=3 h=4 b=2 t=5");
+    assert_int_equal(l.steps[0].n_out, 3);
+    check_step(&l, &l.steps[0]);
+    assert_int_equal(l.steps[1].in[0], l.steps[0].out + 1);
+    assert_int_equal(l.tensors[l.steps[0].out + 2].i_argument, 4);
+    assert_int_not_equal(l.tensors[l.steps[0].out].i_slot, l.tensors[l.steps[0].out + 1].i_slot);
+    lowered_fini(&l);
+    buf_fini(&out);
+    graph_fini(&g);
+}
+
+/* 1 x 1 over one pixel is a dense layer; nothing else that looks like it. */
+static void convolutions_of_one_pixel_are_dense(void **state)
+{
+    static const struct {
+        const char *text, *f32, *i8;
+    } facts[] = {
+        {"x = input c=16 h=1 w=1 n=2\ny = conv2d x k=8 r=1 s=1 stride=2 relu\n",
+         "dense f32 m=2 n=8 k=16 epilogue=bias_relu", "conv2d i8 n=2 c=16 h=1 w=1 k=8 r=1 s=1 stride=2 layout=nchw16c"},
+        {"x = input c=16 h=1 w=1\ny = conv2d x k=8 r=1 s=1 sigmoid\n", "dense f32 m=1 n=8 k=16 epilogue=bias_sigmoid",
+         NULL},
+        {"x = input c=16 h=1 w=2\ny = conv2d x k=8 r=1 s=1\n", "conv2d f32 n=1 c=16 h=1 w=2 k=8 r=1 s=1 ", NULL},
+        {"x = input c=16 h=1 w=1\ny = conv2d x k=8 r=1 s=1 pad=0,0,0,1\n", "conv2d ", NULL},
+        {"x = input c=16 h=1 w=1\ny = conv2d x k=8 r=3 s=1 pad=1,0\n", "conv2d ", NULL},
+        {"x = input c=16 h=1 w=1\ny = conv2d x k=8 r=1 s=1 groups=2\n", "conv2d ", NULL},
+        {"x = input c=16 h=1 w=1\ny = conv2d x + x k=16 r=1 s=1\n", "conv2d ", NULL},
+        {"x = input c=16 h=1 w=1\ny = depthwise_conv2d x r=1 s=1\n", "depthwise_conv2d ", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
+        struct graph g = graph_parsed(facts[i].text);
+        struct buf text;
+
+        buf_init(&text, 1000);
+        assert_int_equal(graph_node_workload(&g, 1, DTYPE_F32, 0, &text, NULL), ERR_OK);
+        if (strncmp(buf_text(&text), facts[i].f32, strlen(facts[i].f32)) != 0)
+            fail_msg("%sis %s", facts[i].text, buf_text(&text));
+        buf_clear(&text);
+        if (facts[i].i8)
+            assert_int_equal(graph_node_workload(&g, 1, DTYPE_I8, 3, &text, NULL), ERR_OK);
+        if (facts[i].i8 && strncmp(buf_text(&text), facts[i].i8, strlen(facts[i].i8)) != 0)
+            fail_msg("%sis %s", facts[i].text, buf_text(&text));
+        graph_fini(&g);
+        buf_fini(&text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(recurrent_layers_have_sizes_that_fit),
+        cmocka_unit_test(states_of_a_recurrent_layer_are_outputs_of_its_step),
         cmocka_unit_test(memory_is_shared_by_tensors_whose_lives_are_apart),
         cmocka_unit_test(the_largest_slot_grows_where_none_is_large_enough),
         cmocka_unit_test(arguments_are_inputs_then_outputs),
@@ -349,6 +451,7 @@ int main(void)
         cmocka_unit_test(what_is_joined_is_written_in_place),
         cmocka_unit_test(steps_and_memory_hang_together_in_every_layout),
         cmocka_unit_test(tensors_alive_at_the_same_time_have_slots_of_their_own),
+        cmocka_unit_test(convolutions_of_one_pixel_are_dense),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

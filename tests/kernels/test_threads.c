@@ -161,8 +161,8 @@ static struct {
 } one_thread[] = {
     {"add/stream", "67fd9ec1046414d4", {0}},
     {"batch_gemm/packed", "8c789158ba9a1c1f", {0}},
-    {"conv2d/direct_row", "433473031ad8887b", {0}},
-    {"conv2d/direct_tile", "76005c75cb7605ca", {0}},
+    {"conv2d/direct_row", "ab06d38e9e347d9e", {0}},
+    {"conv2d/direct_tile", "5a1ccb3a1378ac6d", {0}},
     {"conv2d/i8_tile", "eff61ecd4e6dcbb0", {0}},
     {"conv2d/winograd_tile", "fea43efb17d0ee61", {0}},
     {"deformable_conv2d/im2col_gemm", "276f0346904ebdc3", {0}},

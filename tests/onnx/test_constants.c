@@ -59,7 +59,7 @@ static void constants_of_several_numbers_are_channels(void **state)
                 "y_3 = eltwise a + y f=where(less(a,0),b,a)\n");
     check_weights("opset 17\ninput x 1 2 2\nconst f 2 2 = 1 2 3 4\nconst t 2 2 = 5 6 7 8\n"
                   "node LayerNormalization x f t -> y axis=1\noutput y\n",
-                  (const float[]){1, 2, 3, 4, 5, 6, 7, 8}, 8, "y_12 w 0 16\ny_12 bias 16 16\n");
+                  (const float[]){1, 2, 3, 4, 5, 6, 7, 8}, 8, "y w 0 16\ny bias 16 16\n");
 }
 
 static void constants_stand_around_an_activation(void **state)

@@ -278,7 +278,7 @@ static void constants_of_several_axes_are_scales_of_these_as_one(void **state)
                   (const float[]){-1, -1, -1, -1, -1, -1, 1, 2, 3, 4, 5, 6}, 12, "y w 0 24\ny bias 24 24\n");
     check_weights("opset 17\ninput x 3 2 2\nconst s 2 2 = 1 2 3 4\nconst b 2 2 = 5 6 7 8\n"
                   "node LayerNormalization x s b -> y axis=1\noutput y\n",
-                  (const float[]){1, 2, 3, 4, 5, 6, 7, 8}, 8, "y_12 w 0 16\ny_12 bias 16 16\n");
+                  (const float[]){1, 2, 3, 4, 5, 6, 7, 8}, 8, "y w 0 16\ny bias 16 16\n");
 }
 
 /* y = alpha x B + beta c: rows of weights are the columns of B, unless it is transposed already. */

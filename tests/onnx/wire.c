@@ -68,7 +68,8 @@ static size_t put_dims(struct buf *tensor, char **word, size_t n_words, size_t *
     return n;
 }
 
-static void put_elems(struct buf *tensor, char **word, size_t n_words, size_t from, size_t n, int is_int)
+/* `field`: of whole numbers, 0: floats in raw_data. */
+static void put_elems(struct buf *tensor, char **word, size_t n_words, size_t from, size_t n, int field)
 {
     struct buf raw;
     double v = 0;
@@ -78,15 +79,15 @@ static void put_elems(struct buf *tensor, char **word, size_t n_words, size_t fr
         const char *text = word[from + i < n_words ? from + i : n_words - 1];
 
         v = strcmp(text, "...") == 0 ? -v : strtod(text, NULL);
-        if (is_int) {
-            wire_number(tensor, 7, (uint64_t)strtoll(text, NULL, 10));
+        if (field) {
+            wire_number(tensor, field, (uint64_t)strtoll(text, NULL, 10));
         } else {
             const float f = (float)v;
 
             buf_append(&raw, &f, sizeof f);
         }
     }
-    if (!is_int)
+    if (!field)
         wire_bytes(tensor, 9, buf_text(&raw), raw.len);
     buf_fini(&raw);
 }
@@ -109,17 +110,20 @@ static void put_outside(struct buf *tensor, char **word, size_t i)
 static void put_tensor(struct buf *graph, char **word, size_t n_words)
 {
     const int is_int = strcmp(word[0], "ints") == 0;
+    char *colon = strchr(word[1], ':');
     struct buf tensor;
     size_t i = 2, n;
 
     buf_init(&tensor, MAX_BYTES);
     n = put_dims(&tensor, word, n_words, &i);
-    wire_number(&tensor, 2, is_int ? 7 : 1);
+    wire_number(&tensor, 2, colon ? strtoull(colon + 1, NULL, 10) : is_int ? 7 : 1);
+    if (colon)
+        *colon = '\0';
     wire_text(&tensor, 8, word[1]);
     if (strcmp(word[0], "outside") == 0)
         put_outside(&tensor, word, i);
     else
-        put_elems(&tensor, word, n_words, i, n, is_int);
+        put_elems(&tensor, word, n_words, i, n, colon ? 5 : is_int ? 7 : 0);
     wire_message(graph, 5, &tensor);
     buf_fini(&tensor);
 }
@@ -174,7 +178,9 @@ static void put_attribute(struct buf *node, char *word)
         const bool floats = strchr(value, '.') != NULL;
 
         for (char *p = strtok_r(value, "[,]", &rest); p; p = strtok_r(NULL, "[,]", &rest))
-            if (floats)
+            if (*p == '\'')
+                wire_bytes(&a, 9, p + 1, strlen(p) - 2);
+            else if (floats)
                 wire_float(&a, 7, strtof(p, NULL));
             else
                 wire_number(&a, 8, (uint64_t)strtoll(p, NULL, 10));

@@ -240,6 +240,25 @@ static void zero_fill_is_zero_whatever_its_bounds(void **state)
     assert_true(fill_elem(&f, DTYPE_F32, 2) == 0);
 }
 
+/* Of four rows of 5 the second is 100 and then 2^-16 of what it would be. */
+static void rows_with_a_large_number_have_a_small_rest(void **state)
+{
+    const struct program_fill plain = {.kind = FILL_NORMAL, .seed = 5, .lo = 8, .hi = 1};
+    struct program_fill f = plain;
+    double data[40];
+
+    (void)state;
+    f.step = 100;
+    f.block = 5;
+    assert_int_equal(fill_elems(&f, DTYPE_F64, data, 40, NULL), ERR_OK);
+    for (int64_t i = 0; i < 40; i++) {
+        const double was = fill_elem(&plain, DTYPE_F64, i);
+        const bool second = i / 5 == 1 || i / 5 == 5;
+
+        assert_true(data[i] == (!second ? was : i % 5 ? was / 65536 : 100));
+    }
+}
+
 /* Of rows of 20: begins, marked, full, holes, full, both ends, all, all but one; 0 is none of the plain numbers. */
 static void zeros_lie_in_rows(void **state)
 {
@@ -413,6 +432,7 @@ int main(void)
         cmocka_unit_test(empty_fill_is_no_number),
         cmocka_unit_test(value_fill_reaches_every_element),
         cmocka_unit_test(zero_fill_is_zero_whatever_its_bounds),
+        cmocka_unit_test(rows_with_a_large_number_have_a_small_rest),
         cmocka_unit_test(zeros_lie_in_rows),
         cmocka_unit_test(runs_lie_among_whole_numbers),
         cmocka_unit_test(what_is_not_seen_is_no_number),

@@ -226,6 +226,67 @@ static void samples_without_places_are_elements_of_the_buffer(void **state)
     program_fini(&p);
 }
 
+/* A variable of a CUDA module takes bytes of a weight (24 of i8); a module in OpenCL C has none. */
+static void symbols_are_variables_of_cuda_modules(void **state)
+{
+    struct program p;
+    struct program_launch *l;
+    int i_module;
+
+    (void)state;
+    sample_program(&p);
+    l = program_add_symbol(&p, 0, "taps", 1, 24);
+    assert_non_null(l);
+    assert_int_equal(l->phase, PHASE_PACK);
+    assert_int_equal(program_check_sane(&p, NULL), ERR_INPUT);
+    i_module = (int)p.n_modules;
+    assert_non_null(program_add_module(&p, "cuda", LANG_CUDA_C, ""));
+    p.modules[i_module].source = p.modules[0].source;
+    l->i_module = i_module;
+    assert_int_equal(program_check_sane(&p, NULL), ERR_OK);
+    l->args[1].integer = 25;
+    assert_int_equal(program_check_sane(&p, NULL), ERR_INPUT);
+    l->args[1].integer = 24;
+    l->args[0].i_buffer = 0; /* an input comes after the weights */
+    assert_int_equal(program_check_sane(&p, NULL), ERR_INPUT);
+    l->args[0].i_buffer = 1;
+    snprintf(l->kernel, sizeof l->kernel, "ta ps");
+    assert_int_equal(program_check_sane(&p, NULL), ERR_INPUT);
+    program_fini(&p);
+}
+
+/* What a symbol and arguments of 8 and 16 bits say comes back; a bit more is refused. */
+static void symbols_and_small_numbers_pass_through_text(void **state)
+{
+    struct program p, q;
+    struct buf text;
+    struct why why = {""};
+
+    (void)state;
+    sample_program(&p);
+    p.modules[0].lang = LANG_CUDA_C;
+    assert_non_null(program_add_symbol(&p, 0, "taps", 1, 24));
+    program_arg_int(&p.launches[2], ARG_B8, 255);
+    program_arg_int(&p.launches[2], ARG_B16, 65535);
+    buf_init(&text, 1 << 20);
+    text_of(&p, &text);
+    if (program_from_json(buf_text(&text), text.len, &q, &why))
+        fail_msg("%s", why.text);
+    assert_int_equal(q.launches[4].op, LAUNCH_SYMBOL);
+    assert_string_equal(q.launches[4].kernel, "taps");
+    assert_int_equal(q.launches[4].args[1].integer, 24);
+    assert_int_equal(q.launches[2].args[7].kind, ARG_B8);
+    assert_int_equal(q.launches[2].args[8].integer, 65535);
+    program_fini(&q);
+    p.launches[2].args[7].integer = 256;
+    assert_int_equal(program_check_sane(&p, NULL), ERR_INPUT);
+    p.launches[2].args[7].integer = 0;
+    p.launches[2].args[8].integer = -1;
+    assert_int_equal(program_check_sane(&p, NULL), ERR_INPUT);
+    program_fini(&p);
+    buf_fini(&text);
+}
+
 /* Names of 39 characters fit, 40 do not; a kernel's has 63. */
 static void names_are_as_long_as_their_room_and_no_longer(void **state)
 {
@@ -582,6 +643,8 @@ int main(void)
         cmocka_unit_test(nests_and_sums_have_their_limits),
         cmocka_unit_test(samples_without_places_are_elements_of_the_buffer),
         cmocka_unit_test(launches_wait_for_earlier_ones),
+        cmocka_unit_test(symbols_are_variables_of_cuda_modules),
+        cmocka_unit_test(symbols_and_small_numbers_pass_through_text),
         cmocka_unit_test(names_are_as_long_as_their_room_and_no_longer),
         cmocka_unit_test(lists_are_as_long_as_the_format_says),
         cmocka_unit_test(nothing_is_lost_on_the_way_through_text),

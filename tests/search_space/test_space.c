@@ -206,7 +206,7 @@ static void bad_configs_are_refused_with_the_knob_s_name(void **state)
         {"tile=3 wide=1 flag=0 order=plain", "knob 'tile': '3' is not a value of it; expected one of 1, 2, 4, 8"},
         {"tile=x wide=1 flag=0 order=plain", "'x'"},
         {"tile=1 wide=1 flag=0 order=3", "plain, swapped, z-curve"},
-        {"size=1", "unknown knob 'size'"},
+        {"size=1", "unknown knob 'size': expected one of "},
         {"tile", "expected name=value"},
         {"", "knobs 'tile', 'wide', 'flag', 'order' are missing"},
     };

@@ -28,7 +28,7 @@ struct actor {
 struct world {
     struct clock clock;
     struct entropy entropy;
-    struct rng rng;
+    struct rng rng, small; /* small: of tokens' steps, which no schedule depends on */
     int64_t now_ns, wall_offset_ms, n_turns;
     struct actor *acting; /* whoever has the turn; NULL = the world itself. All else is theirs alone */
     sem_t over;           /* the world has the turn again */
@@ -60,7 +60,7 @@ static enum err fill(void *arg, void *out, size_t n)
     unsigned char *to = out;
 
     for (size_t i = 0; i < n; i++)
-        to[i] = (unsigned char)rng_next(&w->rng);
+        to[i] = (unsigned char)rng_next(n == sizeof(uint32_t) ? &w->small : &w->rng);
     return ERR_OK;
 }
 
@@ -74,6 +74,7 @@ struct world *world_new(uint64_t seed)
     w->now_ns = WORLD_S;
     w->wall_offset_ms = INT64_C(1767225600000);
     rng_init(&w->rng, seed);
+    rng_init(&w->small, seed);
     sem_init(&w->over, 0, 0);
     return w;
 }

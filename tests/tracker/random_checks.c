@@ -10,8 +10,21 @@
 
 /* ---- what peers are told ---- */
 
+/* Another process with this name has begun to take its leases away since it asked: what it was granted may be gone. */
+static bool rival_registers(const struct peer *p)
+{
+    for (int i = 0; i < p->farm->n_peers; i++) {
+        const struct peer *other = &p->farm->peers[i];
+
+        if (other != p && other->kind == p->kind && other->i == p->i &&
+            (other->registers_ns >= p->asked_ns || (other->asks && strcmp(other->op, "agent_register") == 0)))
+            return true;
+    }
+    return false;
+}
+
 /* Nobody else may believe to have the trial, and tokens only grow. */
-void check_grant(struct peer *p, const struct held *h, int attempt)
+void check_grant(struct peer *p, const struct held *h, int64_t job, int attempt)
 {
     struct known_trial *k = &p->farm->known[h->trial];
 
@@ -19,6 +32,10 @@ void check_grant(struct peer *p, const struct held *h, int attempt)
     assert_in_range(attempt, 1, MAX_ATTEMPTS);
     if (p->asked_ns < k->heard_ns && (h->token < k->token || k->line[0]))
         return; /* an older reply, repeated: its next renewal tells that it is over */
+    if (p->farm->paused_ns[job] && p->asked_ns > p->farm->paused_ns[job])
+        fail_msg("t%" PRId64 " of j%" PRId64 " was granted, which is paused", h->trial, job);
+    if (p->farm->drained_ns[p->i] && p->asked_ns > p->farm->drained_ns[p->i])
+        fail_msg("t%" PRId64 " was granted to a%d, which is drained", h->trial, p->i);
     if (k->holder && p->farm->rig.now_ns < k->until_ns)
         fail_msg("t%" PRId64 " is leased to a%d and to a%d", h->trial, k->holder->i, p->i);
     if (h->token <= k->token)
@@ -27,7 +44,7 @@ void check_grant(struct peer *p, const struct held *h, int attempt)
         fail_msg("t%" PRId64 " was granted after its result was accepted", h->trial);
     k->token = h->token;
     k->heard_ns = p->farm->rig.now_ns;
-    k->holder = p;
+    k->holder = rival_registers(p) ? NULL : p;
     k->until_ns = p->asked_ns + FARM_LEASE_MS * INT64_C(1000000);
 }
 

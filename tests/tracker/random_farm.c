@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/tracker/random_farm.h"
 
+#include "tests/tracker/faulty_store.h"
+
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -66,22 +68,51 @@ void hang_up(struct peer *p)
         end_question(p);
 }
 
-/* Puts the peer's question into bytes: the same id each time, so that it is executed once. */
-static struct errand *errand_of(struct peer *p)
+/* Puts a question into bytes: the same id each time, so that it is executed once. */
+static struct errand *errand_of(struct random_farm *f, const char *op, const cJSON *args, char *id, uint32_t line)
 {
-    cJSON *request = rig_request(&p->farm->rig, p->op, cJSON_Duplicate(p->args, true));
+    cJSON *request = rig_request(&f->rig, op, cJSON_Duplicate(args, true));
     struct errand *e;
     struct buf bytes;
 
-    if (p->id[0])
-        cJSON_ReplaceItemInObject(request, "id", cJSON_CreateString(p->id));
+    if (id[0])
+        cJSON_ReplaceItemInObject(request, "id", cJSON_CreateString(id));
     else
-        snprintf(p->id, sizeof p->id, "%s", text_in(request, "id"));
-    rig_encode(&p->farm->rig, request, NULL, &bytes);
+        snprintf(id, REQUEST_ID_HEX + 1, "%s", text_in(request, "id"));
+    rig_encode(&f->rig, request, NULL, &bytes);
     e = errand_new(bytes.data, bytes.len);
     buf_fini(&bytes);
-    e->caller.line = p->line;
+    e->caller.line = line;
     return e;
+}
+
+/* ---- the network's copies ---- */
+
+/* Those that a process says once in its life are not said again behind what followed. */
+static bool may_come_twice(const struct peer *p)
+{
+    return !strstr(p->op, "_register") && strcmp(p->op, "agent_bye") != 0 && strcmp(p->op, "requeue") != 0 &&
+           p->kind != &operator_kind;
+}
+
+static void double_it(struct peer *p)
+{
+    struct random_farm *f = p->farm;
+    struct ghost *g = &f->ghosts[f->n_ghosts];
+
+    if (f->n_ghosts == FARM_MAX_GHOSTS || !may_come_twice(p))
+        return;
+    *g = (struct ghost){.of = p, .line = p->line, .args = cJSON_Duplicate(p->args, true)};
+    memcpy(g->op, p->op, sizeof g->op);
+    memcpy(g->id, p->id, sizeof g->id);
+    g->due_ns = f->rig.now_ns + below(f, 3000) * MS;
+    f->n_ghosts++;
+}
+
+static void drop_ghost(struct random_farm *f, int i)
+{
+    cJSON_Delete(f->ghosts[i].args);
+    f->ghosts[i] = f->ghosts[--f->n_ghosts];
 }
 
 /* A reply arrives, or nothing does and the question is repeated. */
@@ -155,6 +186,33 @@ static void add_stats(struct stats *sum, const struct stats *s)
     sum->builds += s->builds;
 }
 
+/* Copies that are due arrive, in any order with the others; nobody hears the replies. What a connection had goes with
+ * it. False: the store failed. */
+static bool enter_ghosts(struct random_farm *f)
+{
+    for (int i = f->n_ghosts - 1; i >= 0; i--) {
+        struct ghost *g = &f->ghosts[i];
+        struct errand *e;
+        bool ok;
+
+        if (g->due_ns > f->rig.now_ns && g->line == g->of->line)
+            continue;
+        if (g->line != g->of->line || orphans.n == 256) {
+            drop_ghost(f, i);
+            continue;
+        }
+        e = errand_of(f, g->op, g->args, g->id, g->line);
+        drop_ghost(f, i);
+        orphans.all[orphans.n++] = e;
+        f->n_doubled++;
+        ok = hall_enter(&f->rig.hall, &e->caller);
+        e->left |= !ok;
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
 static void crash(struct random_farm *f)
 {
     add_stats(&f->stats, &f->rig.t->stats);
@@ -166,11 +224,12 @@ static void crash(struct random_farm *f)
     check_turn(f, true);
 }
 
-static int enter_due(struct random_farm *f)
+/* *n: those that entered. False: the store failed. */
+static bool enter_due(struct random_farm *f, int *n)
 {
-    int n = 0;
+    bool ok = enter_ghosts(f);
 
-    for (int i = 0; i < f->n_peers; i++) {
+    for (int i = 0; ok && i < f->n_peers; i++) {
         struct peer *p = &f->peers[i];
 
         if (p->errand || p->next_ns > f->rig.now_ns)
@@ -183,26 +242,40 @@ static int enter_due(struct random_farm *f)
             rest(p, 500);
             continue;
         }
-        p->errand = errand_of(p);
-        assert_true(hall_enter(&f->rig.hall, &p->errand->caller));
-        n++;
+        p->errand = errand_of(f, p->op, p->args, p->id, p->line);
+        ok = hall_enter(&f->rig.hall, &p->errand->caller);
+        p->errand->left |= !ok;
+        if (ok && mishap(f, 60))
+            double_it(p);
+        (*n)++;
     }
-    return n;
+    return ok;
 }
 
 static void take_turn(struct random_farm *f)
 {
+    const bool may_be_full = mishap(f, 20);
     struct caller *left = NULL;
-    int n_new;
+    int n_new = 0;
+    bool ok;
 
     f->n_turns++;
-    assert_true(hall_begin(&f->rig.hall));
-    n_new = enter_due(f);
-    if (n_new && mishap(f, 8)) {
+    store_faults.n_calls = 0;
+    store_faults.fail_at = may_be_full ? 1 + below(f, 10) : 0;
+    ok = hall_begin(&f->rig.hall) && enter_due(f, &n_new);
+    if (ok && n_new && mishap(f, 8)) {
+        store_faults.fail_at = 0;
         crash(f);
         return;
     }
-    assert_true(hall_end(&f->rig.hall, f->gone, f->n_gone, &left, NULL));
+    ok = ok && hall_end(&f->rig.hall, f->gone, f->n_gone, &left, NULL);
+    store_faults.fail_at = 0;
+    if (!ok) { /* it ends, and is started when there is room again */
+        assert_true(may_be_full);
+        f->n_full++;
+        crash(f);
+        return;
+    }
     f->n_gone = 0;
     rig_take_replies(&f->rig, left);
     if (n_new && mishap(f, 8)) {
@@ -263,6 +336,13 @@ static void populate(struct random_farm *f)
         add_peer(f, &agent_kind, i);
     for (int i = 0; f->with_builders && i < 2; i++)
         add_peer(f, &builder_kind, i);
+    if (chance(f, 300)) {
+        add_peer(f, &agent_kind, 0);
+        f->peers[f->n_peers - 1].is_twin = true;
+        f->peers[f->n_peers - 1].nonce = 1000;
+    }
+    if (chance(f, 500))
+        add_peer(f, &operator_kind, 0);
 }
 
 static bool has_ended(const struct random_farm *f)
@@ -286,6 +366,8 @@ void random_farm_live(struct random_farm *f, uint64_t seed)
     *f = (struct random_farm){.seed = seed};
     rng_init(&f->rng, seed);
     rig_init(&f->rig);
+    store_faults = (struct store_faults){0};
+    f->rig.options.ops = &faulty_store;
     f->rig.options.lease_ms = FARM_LEASE_MS;
     rig_start(&f->rig);
     began_ns = f->rig.now_ns;
@@ -306,6 +388,8 @@ void random_farm_live(struct random_farm *f, uint64_t seed)
 
 void random_farm_fini(struct random_farm *f)
 {
+    while (f->n_ghosts)
+        drop_ghost(f, 0);
     for (int i = 0; i < f->n_peers; i++)
         hang_up(&f->peers[i]);
     rig_stop(&f->rig); /* all errands have left now */

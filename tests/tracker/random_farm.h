@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* random_farm.h - a tracker among peers that act at random: tuners, agents and builders that are late, die, repeat
- * themselves and lie; messages that get lost; a tracker that is stopped and killed. One seed is one life of it all, and
- * what has to be true is checked after each turn. In one thread: the next to act is the one whose time has come. */
+ * themselves and lie, two processes with one agent's name, an operator who pauses and drains; messages that get lost,
+ * come late, twice and out of order; a disk that is full now and then; a tracker that is stopped and killed. One seed
+ * is one life of it all, and what has to be true is checked after each turn. In one thread: the next to act is the one
+ * whose time has come. */
 #ifndef TUNE_TESTS_TRACKER_RANDOM_FARM_H
 #define TUNE_TESTS_TRACKER_RANDOM_FARM_H
 
@@ -42,7 +44,8 @@ struct peer {
     uint32_t line;
     /* Agents and builders. */
     int nonce;
-    bool registered;
+    bool registered, is_twin; /* of agent 0: another process under its name */
+    int64_t registers_ns;     /* when it last began, or was heard or given up, to register */
     struct held held[FARM_MAX_HELD];
     int n_held;
     int64_t renewed_ns;
@@ -55,6 +58,16 @@ struct peer {
     int64_t job, token, after;
     int n_added;
     bool ended[FARM_JOB_TRIALS];
+    int n_said; /* of an operator, once all is calm */
+};
+
+/* A request that the network delivers once more, later. */
+struct ghost {
+    const struct peer *of;
+    uint32_t line;
+    char op[24], id[REQUEST_ID_HEX + 1];
+    cJSON *args;
+    int64_t due_ns;
 };
 
 /* What the peers were told about a trial: it must stay true. */
@@ -66,7 +79,8 @@ struct known_trial {
     char line[32];             /* of the result that was accepted; "" = none */
 };
 
-#define FARM_MAX_PEERS 10
+#define FARM_MAX_PEERS 12
+#define FARM_MAX_GHOSTS 16
 
 struct random_farm {
     struct rig rig;
@@ -76,11 +90,15 @@ struct random_farm {
     bool with_builders;
     struct peer peers[FARM_MAX_PEERS];
     int n_peers, n_tuners;
+    struct ghost ghosts[FARM_MAX_GHOSTS];
+    int n_ghosts;
+    /* When it was heard that a job is paused, an agent drained; 0 = it may not be. */
+    int64_t paused_ns[FARM_MAX_JOBS], drained_ns[FARM_MAX_PEERS];
     uint32_t gone[64]; /* lines that closed since the last turn */
     int n_gone;
     struct known_trial known[FARM_MAX_TRIALS];
     bool requeued[FARM_MAX_JOBS]; /* somebody asked for it: records of status lost may have gone */
-    int64_t n_lines, n_turns, n_crashes, n_pauses;
+    int64_t n_lines, n_turns, n_crashes, n_pauses, n_doubled, n_full;
     struct stats stats; /* of the trackers that were killed */
 };
 
@@ -101,13 +119,13 @@ void ask(struct peer *p, const char *op, const char *format, ...) __attribute__(
 void hang_up(struct peer *p);
 
 /* ---- random_peers.c ---- */
-extern const struct peer_kind tuner_kind, agent_kind, builder_kind;
+extern const struct peer_kind tuner_kind, agent_kind, builder_kind, operator_kind;
 
 /* ---- random_checks.c ---- */
 /* After a turn that was committed. `all` looks at everything that the store has. */
 void check_turn(struct random_farm *f, bool all);
 void check_end(struct random_farm *f);
-void check_grant(struct peer *p, const struct held *h, int attempt);
+void check_grant(struct peer *p, const struct held *h, int64_t job, int attempt);
 void check_accepted(struct peer *p);
 void check_line(struct random_farm *f, int64_t trial, const char *line);
 

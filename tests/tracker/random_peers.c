@@ -57,6 +57,20 @@ static void let_all_go(struct peer *p)
         let_go(p, 0);
 }
 
+/* Who registers takes the leases of the other process with this name away, whether or not it knows. */
+static void take_over(struct peer *p)
+{
+    struct random_farm *f = p->farm;
+
+    for (int i = 0; i < f->n_peers; i++) {
+        const struct peer *other = &f->peers[i];
+
+        for (int k = 0; other != p && other->kind == p->kind && other->i == p->i && k < FARM_MAX_TRIALS; k++)
+            if (f->known[k].holder == other)
+                f->known[k].holder = NULL;
+    }
+}
+
 static void register_agent(struct peer *p)
 {
     const bool wants = p->farm->with_builders && p->i % 2;
@@ -66,6 +80,8 @@ static void register_agent(struct peer *p)
         !wants      ? ""
         : p->i == 1 ? ",'arch':'sm_1','builds':false"
                     : ",'arch':'sm_1'");
+    p->registers_ns = p->farm->rig.now_ns;
+    take_over(p);
 }
 
 static void tell_result(struct peer *p, struct held h)
@@ -96,6 +112,8 @@ static void renew_all(struct peer *p)
 /* kill -9 and a new process later, which knows nothing. */
 static void die(struct peer *p)
 {
+    if (p->asks && strcmp(p->op, "agent_register") == 0)
+        p->registers_ns = p->farm->rig.now_ns;
     hang_up(p);
     let_all_go(p);
     p->nonce++;
@@ -119,7 +137,7 @@ static void lie(struct peer *p)
         break;
     default:
         if (p->farm->known[trial].token) {
-            known(p, trial)->holder = NULL; /* tokens do not fence results: this one may end the trial */
+
             tell_result(p, (struct held){.trial = trial, .token = token});
         }
     }
@@ -181,7 +199,7 @@ static void take_grants(struct peer *p, const cJSON *result)
                                .token = number_in(t, "token"),
                                .deadly = strcmp(text_in(t, "program"), hash_of(DEADLY)) == 0};
 
-        check_grant(p, &h, (int)number_in(t, "attempt"));
+        check_grant(p, &h, number_of(text_in(t, "job")), (int)number_in(t, "attempt"));
         assert_true(p->n_held < FARM_MAX_HELD);
         p->held[p->n_held++] = h;
     }
@@ -209,11 +227,20 @@ static void agent_hear(struct peer *p, enum err e, const cJSON *result)
         p->registered = false; /* the tracker was killed, or forgot it */
         return;
     }
+    if (e == ERR_STALE && strcmp(p->op, "trial_result") == 0)
+        return;                                                 /* another has the trial, or it was a lie */
+    if (e == ERR_EXISTS && strcmp(p->op, "trial_lease") == 0) { /* the other process has its name */
+        let_all_go(p);
+        p->registered = false;
+        rest(p, 3 * FARM_LEASE_MS);
+        return;
+    }
     if (e)
         fail_msg("a%d: %s: %s", p->i, p->op, err_name(e));
-    if (strcmp(p->op, "agent_register") == 0)
+    if (strcmp(p->op, "agent_register") == 0) {
         p->registered = true;
-    else if (strcmp(p->op, "trial_lease") == 0)
+        p->registers_ns = p->farm->rig.now_ns;
+    } else if (strcmp(p->op, "trial_lease") == 0)
         take_grants(p, result);
     else if (strcmp(p->op, "trial_renew") == 0 && !p->lies)
         take_renewal(p, result);
@@ -222,6 +249,58 @@ static void agent_hear(struct peer *p, enum err e, const cJSON *result)
 }
 
 const struct peer_kind agent_kind = {"agent", agent_act, agent_hear};
+
+/* ---- an operator: pauses jobs and takes agents away; once all is calm, all of it is taken back ---- */
+
+static void say_mode(struct peer *p, int agent, const char *mode)
+{
+    p->farm->drained_ns[agent] = 0;
+    ask(p, "agent_mode", "{'agent':'a%d','mode':'%s','user':'nobody'}", agent, mode);
+}
+
+static void say_pause(struct peer *p, int job, bool paused)
+{
+    p->farm->paused_ns[job] = 0;
+    ask(p, "job_pause", "{'job':'j%d','paused':%s}", job, paused ? "true" : "false");
+}
+
+static void operator_act(struct peer *p)
+{
+    static const char *const modes[] = {"serve", "drain", "reserve"};
+    struct random_farm *f = p->farm;
+    const int n = p->n_said;
+
+    if (f->calm) {
+        p->n_said = n % (FARM_MAX_JOBS + 3) + 1;
+        if (n > 0 && n < FARM_MAX_JOBS)
+            say_pause(p, n, false);
+        else
+            say_mode(p, n ? n - FARM_MAX_JOBS : 0, "serve");
+    } else if (chance(f, 100)) {
+        say_pause(p, 1 + below(f, 4), chance(f, 400));
+    } else if (chance(f, 100)) {
+        say_mode(p, below(f, 4), modes[below(f, 3)]);
+    } else {
+        rest(p, 200);
+    }
+}
+
+static void operator_hear(struct peer *p, enum err e, const cJSON *result)
+{
+    const cJSON *mode = cJSON_GetObjectItem(p->args, "mode");
+
+    (void)result;
+    if (e == ERR_NOT_FOUND || e == ERR_CANCELLED)
+        return; /* a job that is not there, or has ended */
+    if (e)
+        fail_msg("operator: %s: %s", p->op, err_name(e));
+    if (mode && strcmp(mode->valuestring, "drain") == 0)
+        p->farm->drained_ns[number_of(text_in(p->args, "agent"))] = p->farm->rig.now_ns;
+    if (!mode && number_in(p->args, "paused"))
+        p->farm->paused_ns[number_of(text_in(p->args, "job"))] = p->farm->rig.now_ns;
+}
+
+const struct peer_kind operator_kind = {"operator", operator_act, operator_hear};
 
 /* ---- builders ---- */
 

@@ -26,6 +26,7 @@ struct rig {
     struct hall hall;
     char session[REQUEST_ID_HEX + 1], nonce[2 * REQUEST_ID_HEX + 1]; /* of rig_call */
     int64_t ctr, n_ids;
+    int64_t n_hellos;
     struct blobs received; /* with the last reply */
 };
 

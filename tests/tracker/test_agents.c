@@ -144,17 +144,17 @@ static void a_beat_says_what_an_agent_does(void **state)
     register_as(r, "a", "cpu", -1, "");
     rig_pass(r, 1000);
     result = rig_must(r, "agent_beat",
-                      "{'agent':'a','state':'busy','current':{'trial':'t1'},'temperature':61.5,'load':0.5}");
+                      "{'agent':'a','state':'cooling','current':{'trial':'t1'},'temperature':61.5,'load':0.5}");
     assert_int_equal(number_in(result, "drain"), 0);
     cJSON_Delete(result);
     e = entry(r, "devices", "a");
-    assert_string_equal(text_in(e, "state"), "busy");
+    assert_string_equal(text_in(e, "state"), "cooling");
     assert_string_equal(text_in(object_in(e, "current"), "trial"), "t1");
     assert_true(real_in(e, "temperature") == 61.5 && real_in(e, "load") == 0.5);
     assert_int_equal(number_in(e, "last_seen_ms"), r->wall_ms);
     rig_do(r, "agent_beat", "{'agent':'a'}");
     e = entry(r, "devices", "a");
-    assert_string_equal(text_in(e, "state"), "busy"); /* nothing new about it */
+    assert_string_equal(text_in(e, "state"), "cooling"); /* nothing new about it */
     assert_true(cJSON_IsNull(cJSON_GetObjectItem(e, "current")));
     ((struct agent *)table_get_text(&r->t->agents, "a"))->drain = true;
     result = rig_must(r, "agent_beat", "{'agent':'a'}");
@@ -174,8 +174,8 @@ static void a_silent_agent_is_shown_as_lost_until_it_is_heard_of(void **state)
     assert_string_equal(state_of(r, "a"), "idle");
     rig_pass(r, 1);
     assert_string_equal(state_of(r, "a"), "lost");
-    rig_do(r, "agent_beat", "{'agent':'a','state':'busy'}");
-    assert_string_equal(state_of(r, "a"), "busy");
+    rig_do(r, "agent_beat", "{'agent':'a','state':'cooling'}");
+    assert_string_equal(state_of(r, "a"), "cooling");
     forget_entry(r);
 }
 
@@ -437,9 +437,11 @@ static void a_drained_agent_gets_nothing_until_it_is_undrained(void **state)
 static void a_reserved_agent_serves_its_user_alone(void **state)
 {
     struct rig *r = *state;
-    cJSON *lease;
+    cJSON *lease,
+        *result = rig_must(r, "agent_mode", "{'agent':'a','mode':'reserve','user':'ann'}"); /* before it is there */
 
-    rig_do(r, "agent_mode", "{'agent':'a','mode':'reserve','user':'ann'}"); /* before it is there */
+    assert_true(cJSON_IsTrue(cJSON_GetObjectItem(result, "absent")));
+    cJSON_Delete(result);
     rig_agent(r, "a", "n");
     rig_do(r, "job_submit", "{'body':'b','key':'cpu','lease':true,'user':'bob'}");
     rig_add(r, 1, 0, 2, 0);
@@ -466,10 +468,36 @@ static void a_job_for_a_board_that_is_off_says_so(void **state)
     expect_waits(r, 1, "no device of key cpu is there");
 }
 
+/* Three agents and a builder in pieces of two: who is behind `after` comes next, and 0 ends it. */
+static void devices_come_in_pieces(void **state)
+{
+    struct rig *r = *state;
+    cJSON *first, *then, *all;
+
+    register_as(r, "a", "cpu", -1, "");
+    register_as(r, "b", "cpu", -1, "");
+    rig_do(r, "builder_register", "{'agent':'m','nonce':'n','arches':['sm_61']}");
+    register_as(r, "c", "cpu", -1, "");
+    first = rig_must(r, "devices", "{'max':2}");
+    assert_int_equal(count_in(first, "devices"), 2);
+    assert_string_equal(text_in(item_in(first, "devices", 1), "agent"), "b");
+    then = rig_must(r, "devices", "{'max':2,'after':%d}", (int)number_in(first, "next"));
+    assert_int_equal(count_in(then, "devices"), 1);
+    assert_int_equal(count_in(then, "builders"), 1);
+    assert_string_equal(text_in(item_in(then, "devices", 0), "agent"), "c");
+    assert_int_equal(number_in(then, "next"), 0);
+    all = rig_must(r, "devices", "{'max':0}");
+    assert_int_equal(count_in(all, "devices"), 3);
+    cJSON_Delete(first);
+    cJSON_Delete(then);
+    cJSON_Delete(all);
+}
+
 int main(void)
 {
 #define FACT(name) cmocka_unit_test_setup_teardown(name, start, stop)
     const struct CMUnitTest tests[] = {
+        FACT(devices_come_in_pieces),
         FACT(a_device_is_shown_as_it_registered),
         FACT(a_builder_is_shown_apart_from_devices),
         FACT(an_agent_may_come_back_as_the_other_kind),

@@ -79,8 +79,8 @@ static void requests_are_what_they_were(void **state)
                .agent = "a", .nonce = "n", .version = "1", .key = "k", .fingerprint = "f", .mix = true, .arch = "sm_61",
                .capacity = 30);
     IS_WRITTEN(agent_beat_args, "{'agent':'a','state':'idle','current':0,'temperature':40.5,'done':2,'failed':1}",
-               .agent = "a", .state = "idle", .current = parse("0"), .temperature = 40.5, .load = NAN, .done = 2,
-               .failed = 1);
+               .agent = "a", .state = "idle", .current = parse("0"), .temperature = 40.5, .load = NAN, .canary_ns = NAN,
+               .done = 2, .failed = 1);
 }
 
 static void results_are_what_they_were(void **state)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the HTTP side shows. */
+/* Figures for Prometheus. */
 #include "tests/tracker/rig.h"
 
 #include "core/file.h"
@@ -36,81 +36,6 @@ static void expect_figure(const char *text, const char *name, const char *kind, 
 }
 
 /* ---- facts ---- */
-
-static void what_peers_wrote_is_escaped(void **state)
-{
-    struct rig *r = *state;
-    char *html;
-
-    rig_do(r, "job_submit", "{'title':'<b>&\\\"x','user':'<i>','body':'b'}");
-    html = page(r, page_html);
-    expect_in(html, "<td>&lt;b&gt;&amp;&quot;x</td><td>&lt;i&gt;</td>");
-    assert_null(strstr(html, "<b>"));
-    assert_null(strstr(html, "<i>"));
-    free(html);
-}
-
-static void an_apostrophe_is_escaped_too(void **state)
-{
-    struct rig *r = *state;
-    cJSON *args = cJSON_Parse("{\"title\":\"it's\",\"body\":\"b\"}");
-    char *html;
-
-    cJSON_Delete(rig_ask(r, "job_submit", args, NULL));
-    html = page(r, page_html);
-    expect_in(html, "<td>it&#39;s</td>");
-    free(html);
-}
-
-static void the_page_shows_devices_and_jobs(void **state)
-{
-    struct rig *r = *state;
-    cJSON *lease;
-    char *html;
-
-    rig_agent(r, "host-1", "n");
-    rig_do(r, "builder_register", "{'agent':'make','nonce':'n','arches':['x']}");
-    rig_agent(r, "left", "n");
-    rig_do(r, "agent_bye", "{'agent':'left'}");
-    rig_add(r, rig_submit(r, "cpu"), 0, 4, 1);
-    lease = rig_lease(r, "host-1", 3, 3);
-    rig_answer(r, lease, 0, "ok", 5);
-    rig_answer(r, lease, 1, "wrong", 5);
-    cJSON_Delete(lease);
-    rig_do(r, "job_submit", "{'title':'waits','key':'gpu','body':'b'}");
-    rig_pass(r, 3000);
-    html = page(r, page_html);
-    expect_in(html, "<td>cpu</td><td>host-1</td><td>idle</td><td>1</td><td>2</td><td>1</td><td>3 s ago</td>");
-    expect_in(html, "<td>(builder)</td><td>make</td>");
-    assert_null(strstr(html, "<td>left</td>"));
-    expect_in(html, "<td>j2</td><td>waits</td><td></td><td>gpu</td><td>open</td>");
-    expect_in(html,
-              "<td>j1</td><td>t</td><td>u</td><td>cpu</td><td>running</td><td>1</td><td>1</td><td>2</td><td>0</td>"
-              "<td>2.0</td>");
-    assert_true(strstr(html, "<td>j2</td>") < strstr(html, "<td>j1</td>"));
-    expect_in(html, "1 sessions, ");
-    expect_in(html, ", 2 results</p>");
-    expect_in(html, "<!doctype html>");
-    free(html);
-    rig_do(r, "job_done", "{'job':'j1','token':1,'state':'failed'}");
-    html = page(r, page_html);
-    expect_in(html, "<td>failed</td>");
-    free(html);
-}
-
-static void the_page_shows_the_fifty_newest_jobs(void **state)
-{
-    struct rig *r = *state;
-    char *html;
-
-    for (int i = 0; i < 51; i++)
-        rig_do(r, "job_submit", "{'body':'b'}");
-    html = page(r, page_html);
-    expect_in(html, "<td>j51</td>");
-    expect_in(html, "<td>j2</td>");
-    assert_null(strstr(html, "<td>j1</td>"));
-    free(html);
-}
 
 static void the_figures_are_those_of_what_happened(void **state)
 {
@@ -383,9 +308,6 @@ static void a_page_that_does_not_fit_is_an_error(void **state)
     struct buf out;
 
     buf_init(&out, 500);
-    assert_int_equal(page_html(r->t, &out), ERR_LIMIT);
-    buf_fini(&out);
-    buf_init(&out, 500);
     assert_int_equal(page_metrics(r->t, &out), ERR_LIMIT);
     buf_fini(&out);
 }
@@ -394,10 +316,6 @@ int main(void)
 {
 #define FACT(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
     const struct CMUnitTest tests[] = {
-        FACT(what_peers_wrote_is_escaped),
-        FACT(an_apostrophe_is_escaped_too),
-        FACT(the_page_shows_devices_and_jobs),
-        FACT(the_page_shows_the_fifty_newest_jobs),
         FACT(the_figures_are_those_of_what_happened),
         FACT(times_and_records_are_told_by_key_and_agent),
         FACT(a_trial_that_was_given_up_is_a_record_of_status_lost),

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-static const struct key key = {{1, 2, 3, 4}};
+static const struct key key = {.bytes = {1, 2, 3, 4}};
 
 /* A message with two blobs, one of them empty. */
 static void make(struct buf *out, const struct key *k)
@@ -187,6 +187,37 @@ static void a_key_file_is_made_once_and_read_by_its_owner_only(void **state)
     chmod(path, 0600);
     assert_int_equal(file_replace(path, "short\n", 6, 0600, &why), ERR_OK);
     assert_int_equal(key_load(path, &a, &why), ERR_INPUT);
+    dir_remove(dir);
+}
+
+/* Of an agent or a user: equal each time, and no two alike. */
+static void a_farms_key_makes_those_of_its_agents_and_users(void **state)
+{
+    static const char *const identities[] = {"agent:a1", "user:a1", "user:a2"};
+    char dir[256], path[300];
+    struct key farm, made[3], again;
+    struct why why = {""};
+
+    (void)state;
+    assert_int_equal(dir_temporary("tune-key", dir, sizeof dir, &why), ERR_OK);
+    snprintf(path, sizeof path, "%s/farm.key", dir);
+    assert_int_equal(key_make(path, &why), ERR_OK);
+    assert_int_equal(key_load(path, &farm, &why), ERR_OK);
+    for (int i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/%d", dir, i);
+        assert_int_equal(key_make_for(path, &farm, identities[i], &why), ERR_OK);
+        assert_int_equal(key_load(path, &made[i], &why), ERR_OK);
+        assert_string_equal(made[i].identity, identities[i]);
+        key_derive(&farm, identities[i], &again);
+        assert_memory_equal(again.bytes, made[i].bytes, sizeof again.bytes);
+        for (int k = 0; k < i; k++)
+            assert_memory_not_equal(made[k].bytes, made[i].bytes, sizeof again.bytes);
+    }
+    snprintf(path, sizeof path, "%s/x", dir);
+    assert_int_equal(key_make_for(path, &made[0], "user:a3", &why), ERR_INPUT);
+    assert_int_equal(key_make_for(path, &farm, "user:", &why), ERR_INPUT);
+    assert_int_equal(key_make_for(path, &farm, "admin:a1", &why), ERR_INPUT);
+    assert_int_equal(key_load(path, &again, &why), ERR_NOT_FOUND);
     dir_remove(dir);
 }
 
@@ -405,6 +436,7 @@ int main(void)
         cmocka_unit_test(a_message_over_four_mebibytes_is_refused_by_both_ends),
         cmocka_unit_test(json_of_too_many_values_is_refused_before_it_is_parsed),
         cmocka_unit_test(a_key_file_is_made_once_and_read_by_its_owner_only),
+        cmocka_unit_test(a_farms_key_makes_those_of_its_agents_and_users),
         cmocka_unit_test(a_key_file_is_its_owners_alone),
         cmocka_unit_test(names_have_no_markup_and_no_paths),
         cmocka_unit_test(a_name_that_is_none_is_told_with_where_it_stands),

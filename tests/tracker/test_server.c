@@ -520,41 +520,235 @@ static void fetch(const char *url, const char *request, char *out, size_t n_out)
     close(fd);
 }
 
-static void the_http_side_has_three_pages_and_nothing_else(void **state)
+static void expect_reply(const char *url, const char *path, const char *heads, const char *status, const char *part)
+{
+    char *text = malloc(1 << 20), request[800];
+
+    snprintf(request, sizeof request, "GET %s HTTP/1.1\r\n%sConnection: close\r\n\r\n", path, heads);
+    fetch(url, request, text, 1 << 20);
+    if (strncmp(text, "HTTP/1.1 ", 9) != 0 || strncmp(text + 9, status, 3) != 0 || !strstr(text, part))
+        fail_msg("%s: expected %s and '%s', got: %.600s", path, status, part, text);
+    free(text);
+}
+
+#define NEAR "Host: 127.0.0.1:9478\r\n"
+
+static void the_http_side_has_these_pages_and_nothing_else(void **state)
 {
     static const struct {
         const char *path, *status, *part;
     } all[] = {
         {"/", "200", "Content-Type: text/html"},
-        {"/?x=1", "200", "<h1>tune-tracker</h1>"},
+        {"/?x=1", "200", "<main id=\"main\""},
+        {"/job/j1", "200", "<main id=\"main\""},
+        {"/device/cpu/a", "200", "<main id=\"main\""},
+        {"/compare/j1/j2", "200", "<main id=\"main\""},
+        {"/page/page.css", "200", "Content-Type: text/css"},
+        {"/page/main.js", "200", "Content-Type: text/javascript"},
+        {"/page/%6dain.js", "200", "EventSource"},
+        {"/page/../main.js", "404", ""},
+        {"/page/other.js", "404", ""},
         {"/metrics", "200", "tune_tracker_jobs 0"},
         {"/healthz", "200", "\r\n\r\nok\n"},
         {"/healthz", "200", "X-Content-Type-Options: nosniff"},
-        {"/", "200", "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'"},
+        {"/", "200", "Content-Security-Policy: default-src 'none'; style-src 'self'; script-src 'self'; "},
         {"/", "200", "Cache-Control: no-store"},
         {"/metricsx", "404", ""},
+        {"/job", "404", ""},
         {"/../etc/passwd", "404", ""},
         {"/jobs", "404", ""},
+        {"/api/status", "200", "\"jobs\":0"},
+        {"/api/status", "200", "Content-Type: application/json"},
+        {"/api/jobs", "200", "{\"jobs\":[],\"next\":0}"},
+        {"/api/devices?max=5", "200", "{\"devices\":[],\"builders\":[],\"next\":0}"},
+        {"/api/jobs/j1", "404", "{\"err\":\"not_found\",\"why\":\"there is no job j1\"}"},
+        {"/api/jobs/j1/trials", "404", "no job j1"},
+        {"/api/trials/t5", "404", "no record of trial t5"},
+        {"/api/trials/x", "400", "\"err\":\"input\""},
+        {"/api/devices/%61b", "404", "there is no agent ab"},
+        {"/api/blobs/12", "400", "SHA-256"},
+        {"/api/job_submit", "404", "\"err\":\"not_found\""},
+        {"/api/jobs/j1/", "404", ""},
+        {"/api/", "404", ""},
     };
     struct place *p = *state;
     struct http *h = NULL;
     struct why why = {""};
-    char *text = malloc(65536), request[200];
+    char text[4096];
 
-    assert_int_equal(http_start(p->s, "127.0.0.1:0", &h, &why), ERR_OK);
+    assert_int_equal(http_start(p->s, "127.0.0.1:0", NULL, &h, &why), ERR_OK);
     assert_memory_equal(http_url(h), "http://127.0.0.1:", 17);
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", all[i].path);
-        fetch(http_url(h), request, text, 65536);
-        if (strncmp(text, "HTTP/1.1 ", 9) != 0 || strncmp(text + 9, all[i].status, 3) != 0 ||
-            !strstr(text, all[i].part))
-            fail_msg("%s: expected %s and '%s', got: %s", all[i].path, all[i].status, all[i].part, text);
-    }
-    fetch(http_url(h), "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", text, 65536);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        expect_reply(http_url(h), all[i].path, NEAR, all[i].status, all[i].part);
+    fetch(http_url(h), "POST / HTTP/1.1\r\n" NEAR "Connection: close\r\nContent-Length: 0\r\n\r\n", text, sizeof text);
     assert_int_not_equal(strncmp(text, "HTTP/1.1 200", 12), 0);
-    assert_int_equal(http_start(p->s, "nowhere", &h, &why), ERR_INPUT);
+    assert_int_equal(http_start(p->s, "nowhere", NULL, &h, &why), ERR_INPUT);
     assert_non_null(strstr(why.text, "expected an address and a port"));
+}
+
+/* A stranger's page whose name points here has its own name as Host. */
+static void only_names_of_ours_are_answered(void **state)
+{
+    static const struct {
+        const char *heads, *status;
+    } all[] = {
+        {"Host: evil.example\r\n", "421"},
+        {"Host: evil.example:9478\r\n", "421"},
+        {"Host: 127.0.0.1.evil.example\r\n", "421"},
+        {"Host: localhost.evil.example\r\n", "421"},
+        {"Host: localhost:9478\r\n", "200"},
+        {"Host: 10.0.0.7\r\n", "200"},
+        {"Host: [::1]:9478\r\n", "200"},
+        {"Host: Farm.Example:9478\r\n", "200"},
+    };
+    struct place *p = *state;
+    struct http *h = NULL;
+    struct why why = {""};
+
+    assert_int_equal(http_start(p->s, "127.0.0.1:0", "farm.example", &h, &why), ERR_OK);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        expect_reply(http_url(h), "/", all[i].heads, all[i].status, "");
+        expect_reply(http_url(h), "/api/jobs", all[i].heads, all[i].status, "");
+    }
+    expect_reply(http_url(h), "/metrics", "Host: evil.example\r\n", "200", "tune_tracker_jobs"); /* for programs */
+}
+
+/* HMAC-SHA-256 of "tune page" under 32 bytes of 0x0b, by Python's hmac. */
+#define TOKEN "562c6d94b94d1bd9a53d761e71d34cf2"
+
+static void with_a_key_a_token_is_asked_for(void **state)
+{
+    static const struct {
+        const char *path, *heads, *status, *part;
+    } all[] = {
+        {"/", "", "401", "token"},
+        {"/api/jobs", "", "401", "token"},
+        {"/api/events", "", "401", "token"},
+        {"/page/main.js", "", "401", "token"},
+        {"/job/j1?token=0123456789abcdef0123456789abcdef", "", "401", "token"},
+        {"/api/jobs", "Authorization: Bearer 0123456789abcdef0123456789abcdef\r\n", "401", ""},
+        {"/api/jobs", "Authorization: Bearer " TOKEN "0\r\n", "401", ""},
+        {"/api/jobs", "Authorization: Bearer " TOKEN "\r\n", "200", "\"jobs\":[]"},
+        {"/api/jobs", "Cookie: a=b; tune-token=" TOKEN "; c=d\r\n", "200", "\"jobs\":[]"},
+        {"/api/jobs", "Cookie: tune-token=\r\n", "401", ""},
+        {"/job/j1?token=" TOKEN, "", "303", "Location: /job/j1\r\n"},
+        {"/?token=" TOKEN, "", "303", "Set-Cookie: tune-token=" TOKEN "; Path=/; HttpOnly; SameSite=Strict"},
+        {"/healthz", "", "200", "ok"},
+    };
+    struct place *p = *state;
+    struct key key;
+    struct http *h = NULL;
+    struct why why = {""};
+    char heads[300];
+
+    memset(key.bytes, 0x0b, sizeof key.bytes);
+    p->t->o.key = &key;
+    assert_int_equal(http_start(p->s, "127.0.0.1:0", NULL, &h, &why), ERR_OK);
+    assert_non_null(strstr(http_url(h), "/?token=" TOKEN));
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        snprintf(heads, sizeof heads, NEAR "%s", all[i].heads);
+        expect_reply(http_url(h), all[i].path, heads, all[i].status, all[i].part);
+    }
+}
+
+/* The token of the one trial that a reply of trial_lease brings. */
+static int leased_token(const cJSON *reply)
+{
+    const cJSON *trial = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(reply, "trials"), 0);
+    const cJSON *token = cJSON_GetObjectItemCaseSensitive(trial, "token");
+
+    assert_true(cJSON_IsNumber(token));
+    return token->valueint;
+}
+
+static void records_come_as_rows_and_as_they_are(void **state)
+{
+    cJSON *leased;
+    struct place *p = *state;
+    struct client *c = client_of(p);
+    struct http *h = NULL;
+    struct why why = {""};
+    char line[900];
+
+    assert_int_equal(http_start(p->s, "127.0.0.1:0", NULL, &h, &why), ERR_OK);
+    cJSON_Delete(must(c, "agent_register",
+                      "{\"agent\":\"a\",\"nonce\":\"n\",\"key\":\"cpu\",\"fingerprint\":"
+                      "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}",
+                      0));
+    cJSON_Delete(must(c, "job_submit", "{\"body\":\"b\",\"key\":\"cpu\",\"lease\":true}", 0));
+    cJSON_Delete(must(c, "trial_add",
+                      "{\"job\":\"j1\",\"token\":1,\"trials\":[{\"n\":0,\"program\":"
+                      "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\",\"body\":{}}]}",
+                      0));
+    leased = must(c, "trial_lease", "{\"agent\":\"a\"}", 0);
+    snprintf(line, sizeof line,
+             "{\"trial\":\"t1\",\"token\":%d,\"envelope\":{\"status\":\"ok\",\"time_ns\":1500},\"record\":"
+             "\"{\\\"id\\\":\\\"t1\\\",\\\"status\\\":\\\"ok\\\",\\\"time_ns\\\":1500,\\\"why\\\":\\\"<b>\\\","
+             "\\\"samples_ns\\\":[1,2],\\\"anchor\\\":{\\\"epoch\\\":2,\\\"bridge\\\":0.5,\\\"hash\\\":\\\"x\\\"}}\"}",
+             leased_token(leased));
+    cJSON_Delete(leased);
+    cJSON_Delete(must(c, "trial_result", line, 0));
+    expect_reply(http_url(h), "/api/jobs/j1/trials", NEAR, "200",
+                 "{\"rows\":[{\"seq\":1,\"id\":\"t1\",\"status\":\"ok\",\"why\":\"<b>\",\"time_ns\":1500,\"epoch\":2,"
+                 "\"bridge\":0.5}],\"next\":1,\"state\":\"running\"}");
+    expect_reply(http_url(h), "/api/jobs/j1/trials?max=10&after=1", NEAR, "200", "{\"rows\":[],\"next\":1");
+    expect_reply(http_url(h), "/api/trials/t1", NEAR, "200",
+                 "{\"trial\":\"t1\",\"job\":\"j1\",\"record\":{\"id\":\"t1\",\"status\":\"ok\",\"time_ns\":1500,"
+                 "\"why\":\"<b>\",\"samples_ns\":[1,2],");
+    expect_reply(http_url(h), "/api/devices/a", NEAR, "200", "\"history\":{\"ts_ms\":[");
+    client_close(c);
+}
+
+/* Waits until all of these were read from a stream, in this order. */
+static void expect_stream(int fd, const char *const *parts, size_t n_parts)
+{
+    char *text = calloc(1, 65536), *at = text;
+    size_t n = 0;
+
+    for (size_t i = 0; i < n_parts;) {
+        char *found = strstr(at, parts[i]);
+        ssize_t got;
+
+        if (found) {
+            at = found + strlen(parts[i++]);
+            continue;
+        }
+        got = read(fd, text + n, 65535 - n);
+        if (got <= 0)
+            fail_msg("the stream ended without '%s': %s", parts[i], text);
+        n += (size_t)got;
+    }
     free(text);
+}
+
+static void changes_are_told_while_one_listens(void **state)
+{
+    static const char request[] = "GET /api/events HTTP/1.1\r\n" NEAR "\r\n";
+    static const char *const first[] = {"HTTP/1.1 200", "text/event-stream", "event: hello\ndata: {}\n\n"},
+                             *const then[] = {"event: job\ndata: {\"job\":\"j1\"", "\"state\":\"open\"", "\n\n"};
+    struct place *p = *state;
+    struct client *c = client_of(p);
+    struct http *h = NULL;
+    struct why why = {""};
+    struct sockaddr_in to = {.sin_family = AF_INET};
+    const struct timeval patience = {.tv_sec = 20};
+    int fd[2];
+
+    assert_int_equal(http_start(p->s, "127.0.0.1:0", NULL, &h, &why), ERR_OK);
+    to.sin_port = htons((uint16_t)atoi(strrchr(http_url(h), ':') + 1));
+    inet_pton(AF_INET, "127.0.0.1", &to.sin_addr);
+    for (int i = 0; i < 2; i++) {
+        fd[i] = socket(AF_INET, SOCK_STREAM, 0);
+        setsockopt(fd[i], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+        assert_int_equal(connect(fd[i], (struct sockaddr *)&to, sizeof to), 0);
+        assert_int_equal(write(fd[i], request, strlen(request)), strlen(request));
+        expect_stream(fd[i], first, 3);
+    }
+    cJSON_Delete(must(c, "job_submit", "{\"body\":\"b\"}", 0));
+    close(fd[0]); /* one that leaves is no loss to the other */
+    expect_stream(fd[1], then, 3);
+    close(fd[1]);
+    client_close(c);
 }
 
 int main(void)
@@ -575,7 +769,11 @@ int main(void)
         FACT(sixteen_pages_may_be_asked_for_at_once),
         FACT(requests_over_the_queues_limit_are_told_to_come_again),
         FACT(requests_that_were_served_are_no_longer_in_the_queue),
-        FACT(the_http_side_has_three_pages_and_nothing_else),
+        FACT(the_http_side_has_these_pages_and_nothing_else),
+        FACT(only_names_of_ours_are_answered),
+        FACT(with_a_key_a_token_is_asked_for),
+        FACT(records_come_as_rows_and_as_they_are),
+        FACT(changes_are_told_while_one_listens),
     };
     const int n_failed = cmocka_run_group_tests(tests, NULL, NULL);
 

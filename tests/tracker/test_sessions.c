@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-static const struct key key = {{1, 2, 3, 4, 5}}, other_key = {{1, 2, 3, 4, 6}};
+static const struct key key = {.bytes = {1, 2, 3, 4, 5}}, other_key = {.bytes = {1, 2, 3, 4, 6}};
 
 static int start_with(void **state, const struct key *k)
 {
@@ -365,6 +365,166 @@ static void a_repeat_by_another_session_is_signed_for_it(void **state)
     cJSON_Delete(again);
 }
 
+/* ---- identities ---- */
+
+/* A session of one of the farm's identities. */
+struct visitor {
+    struct key key;
+    char session[REQUEST_ID_HEX + 1], nonce[2 * REQUEST_ID_HEX + 1];
+    int64_t ctr;
+};
+
+static void visit(struct rig *r, struct visitor *v, const char *identity, char digit)
+{
+    char nonce[REQUEST_ID_HEX + 1], args[200];
+    cJSON *reply;
+
+    *v = (struct visitor){.ctr = 0};
+    memset(nonce, digit, REQUEST_ID_HEX);
+    nonce[REQUEST_ID_HEX] = '\0';
+    key_derive(&key, identity, &v->key);
+    snprintf(args, sizeof args, "{\"nonce\":\"%s\",\"versions\":[1],\"identity\":\"%s\"}", nonce, identity);
+    reply = tell(r, hello(r, args), &v->key, nonce, NULL);
+    snprintf(v->session, sizeof v->session, "%s", text_in(object_in(reply, "result"), "session"));
+    snprintf(v->nonce, sizeof v->nonce, "%s%s", nonce, text_in(object_in(reply, "result"), "nonce"));
+    cJSON_Delete(reply);
+}
+
+static void tries(struct rig *r, struct visitor *v, const char *op, const char *args, const char *err,
+                  const char *words)
+{
+    cJSON *request = rig_request(r, op, cJSON_Parse(args));
+
+    cJSON_ReplaceItemInObject(request, "session", cJSON_CreateString(v->session));
+    cJSON_ReplaceItemInObject(request, "ctr", cJSON_CreateNumber((double)++v->ctr));
+    told(r, request, &v->key, v->nonce, err, words);
+}
+
+static void a_hello_heard_again_brings_nothing_new(void **state)
+{
+    struct rig *r = *state;
+    cJSON *first = tell(r, hello(r, good_hello), &key, CLIENT_NONCE, NULL), *again;
+    const size_t n = r->t->sessions.n;
+
+    for (int i = 0; i < 100; i++) {
+        again = tell(r, hello(r, good_hello), &key, CLIENT_NONCE, NULL);
+        assert_string_equal(text_in(object_in(again, "result"), "session"),
+                            text_in(object_in(first, "result"), "session"));
+        cJSON_Delete(again);
+    }
+    assert_int_equal(r->t->sessions.n, n);
+    cJSON_Delete(first);
+}
+
+#define AGENT(id) "{\"agent\":\"" id "\",\"nonce\":\"n\",\"key\":\"cpu\",\"fingerprint\":\"%s\"}"
+
+static void an_agents_key_is_that_agents(void **state)
+{
+    struct rig *r = *state;
+    char mine[300], others[300];
+    struct visitor v;
+
+    snprintf(mine, sizeof mine, AGENT("a1"), hash_of(-1));
+    snprintf(others, sizeof others, AGENT("a2"), hash_of(-1));
+    visit(r, &v, "agent:a1", '1');
+    tries(r, &v, "agent_register", mine, NULL, NULL);
+    tries(r, &v, "agent_register", others, "auth", "this key is agent a1's, not a2's");
+    tries(r, &v, "agent_bye", "{\"agent\":\"a2\"}", "auth", "not a2's");
+    tries(r, &v, "trial_lease", "{\"agent\":\"a1\"}", NULL, NULL);
+    tries(r, &v, "job_submit", "{\"body\":\"b\"}", "auth", "job_submit is not for agent:a1");
+    tries(r, &v, "job_cancel", "{\"job\":\"j1\"}", "auth", "job_cancel is not for agent:a1");
+    tries(r, &v, "agent_mode", "{\"agent\":\"a1\",\"mode\":\"drain\"}", "auth", "agent_mode is not for agent:a1");
+}
+
+static void a_users_jobs_are_that_users(void **state)
+{
+    struct rig *r = *state;
+    struct visitor alice, bob;
+    cJSON *job;
+
+    visit(r, &alice, "user:alice", '2');
+    visit(r, &bob, "user:bob", '3');
+    tries(r, &alice, "job_submit", "{\"body\":\"b\",\"user\":\"bob\"}", NULL, NULL);
+    job = rig_job(r, 1);
+    assert_string_equal(text_in(job, "user"), "alice"); /* whatever she says */
+    cJSON_Delete(job);
+    tries(r, &bob, "job_status", "{\"job\":\"j1\"}", NULL, NULL);
+    tries(r, &bob, "job_cancel", "{\"job\":\"j1\"}", "auth", "job j1 is of user alice; this key is bob's");
+    tries(r, &bob, "job_done", "{\"job\":\"j1\",\"token\":1}", "auth", "job j1 is of user alice");
+    tries(r, &bob, "requeue", "{\"trial\":\"t1\"}", "auth", "a user requeues whole jobs");
+    tries(r, &bob, "agent_bye", "{\"agent\":\"a1\"}", "auth", "agent_bye is not for user:bob");
+    tries(r, &bob, "backup", "{\"path\":\"/x\"}", "auth", "backup is not for user:bob");
+    tries(r, &alice, "job_cancel", "{\"job\":\"j1\"}", NULL, NULL);
+    rig_do(r, "job_submit", "{'body':'b','user':'bob'}"); /* the farm's own key: for anybody */
+    rig_do(r, "job_cancel", "{'job':'j2'}");
+}
+
+static void an_identity_is_proved(void **state)
+{
+    struct rig *r = *state;
+    struct key bobs;
+
+    key_derive(&key, "user:bob", &bobs);
+    told(r, hello(r, "{\"nonce\":\"" CLIENT_NONCE "\",\"versions\":[1],\"identity\":\"user:alice\"}"), &bobs,
+         CLIENT_NONCE, "auth", "the key is not this tracker's");
+    told(r, hello(r, good_hello), &bobs, CLIENT_NONCE, "auth", "the key is not this tracker's");
+    told(r, hello(r, "{\"nonce\":\"" CLIENT_NONCE "\",\"versions\":[1],\"identity\":\"root:x\"}"), &key, CLIENT_NONCE,
+         "auth", "'root:x' is no identity");
+    assert_memory_not_equal(bobs.bytes, key.bytes, sizeof key.bytes);
+}
+
+/* ---- strangers ---- */
+
+static int n_lines;
+static char last_line[700];
+
+static void take_line(const char *line, void *arg)
+{
+    (void)arg;
+    n_lines++;
+    snprintf(last_line, sizeof last_line, "%s", line);
+}
+
+static void what_is_refused_is_told_to_the_log_and_not_for_ever(void **state)
+{
+    struct rig *r = *state;
+
+    n_lines = 0;
+    r->t->o.audit = take_line;
+    told(r, hello(r, good_hello), &other_key, CLIENT_NONCE, "auth", "");
+    assert_int_equal(n_lines, 1);
+    assert_string_equal(last_line, "refused: a message by whoever: the key is not this tracker's");
+    for (int i = 0; i < 100; i++)
+        told(r, hello(r, good_hello), &other_key, CLIENT_NONCE, "auth", "");
+    assert_int_equal(n_lines, 10);
+    rig_pass(r, 1000);
+    told(r, hello(r, good_hello), &other_key, CLIENT_NONCE, "auth", "");
+    assert_int_equal(n_lines, 12);
+}
+
+/* What is no JSON at all is refused for its MAC or its session: nobody has read it. */
+static void a_large_message_is_not_read_before_its_mac(void **state)
+{
+    struct rig *r = *state;
+    struct buf b;
+    cJSON *reply;
+
+    for (int named = 0; named < 2; named++) {
+        buf_init(&b, MESSAGE_MAX_BYTES);
+        buf_append(&b, "TUN1\1\0\0\0", 8);
+        buf_append(&b, "\0\0\1\0", 4); /* 64 KiB of it */
+        if (named)
+            buf_printf(&b, "{\"session\":\"%s\",", r->session);
+        while (b.len < 12 + 65536)
+            buf_puts(&b, "[");
+        reply = rig_exchange(r, b.data, b.len);
+        assert_string_equal(text_in(reply, "err"), "auth");
+        assert_non_null(strstr(text_in(reply, "why"), named ? "the key is not" : "has to name its session in front"));
+        cJSON_Delete(reply);
+        buf_fini(&b);
+    }
+}
+
 int main(void)
 {
 #define FACT(name) cmocka_unit_test_setup_teardown(name, start, stop)
@@ -384,6 +544,12 @@ int main(void)
         FACT(the_oldest_answers_go_when_there_are_too_many),
         FACT(the_oldest_answers_go_when_they_are_too_large),
         FACT_WITH_KEY(a_repeat_by_another_session_is_signed_for_it),
+        FACT_WITH_KEY(a_hello_heard_again_brings_nothing_new),
+        FACT_WITH_KEY(an_agents_key_is_that_agents),
+        FACT_WITH_KEY(a_users_jobs_are_that_users),
+        FACT_WITH_KEY(an_identity_is_proved),
+        FACT_WITH_KEY(what_is_refused_is_told_to_the_log_and_not_for_ever),
+        FACT_WITH_KEY(a_large_message_is_not_read_before_its_mac),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

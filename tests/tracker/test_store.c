@@ -11,6 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include <sys/file.h>
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
 #include <cmocka.h>
@@ -445,8 +448,32 @@ static void alone(struct place *p)
 {
     struct store *second = NULL;
     struct why why = {""};
+    char lock[300];
 
     assert_int_equal(p->ops->open(p->dir, NULL, &second, &why), ERR_BUSY);
+    snprintf(lock, sizeof lock, "%s/lock", p->dir);
+    unlink(lock); /* somebody cleans up */
+    assert_int_equal(p->ops->open(p->dir, NULL, &second, &why), ERR_BUSY);
+}
+
+/* Which knows no lock but that of the file. */
+static void a_tracker_of_an_earlier_version_keeps_others_out(void **state)
+{
+    struct store *s = NULL;
+    struct why why = {""};
+    char dir[256], lock[300];
+    int fd;
+
+    (void)state;
+    assert_int_equal(dir_temporary("tune-lock", dir, sizeof dir, NULL), ERR_OK);
+    snprintf(lock, sizeof lock, "%s/lock", dir);
+    fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    assert_int_equal(store_table[0]->open(dir, NULL, &s, &why), ERR_BUSY);
+    close(fd);
+    assert_int_equal(store_table[0]->open(dir, NULL, &s, &why), ERR_OK);
+    store_table[0]->close(s);
+    dir_remove(dir);
 }
 
 static void a_second_tracker_is_kept_out(void **state)
@@ -629,6 +656,7 @@ int main(void)
         cmocka_unit_test(a_backup_is_made_while_others_write),
         cmocka_unit_test(a_store_is_chosen_by_name_else_the_first_is_meant),
         cmocka_unit_test(a_second_tracker_is_kept_out),
+        cmocka_unit_test(a_tracker_of_an_earlier_version_keeps_others_out),
         cmocka_unit_test(a_store_of_a_newer_program_or_of_nobody_is_left_alone),
     };
 

@@ -47,6 +47,22 @@ int __wrap_fdatasync(int fd)
     return sync_fails ? -1 : 0;
 }
 
+static char synced_dir[600]; /* the last */
+
+int __real_fsync(int fd);
+int __wrap_fsync(int fd);
+int __wrap_fsync(int fd)
+{
+    struct stat st;
+    char link[64];
+    ssize_t n;
+
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) && (n = readlink(link, synced_dir, sizeof synced_dir - 1)) >= 0)
+        synced_dir[n] = '\0';
+    return __real_fsync(fd);
+}
+
 static int64_t read_now(void *arg)
 {
     (void)arg;
@@ -431,6 +447,23 @@ static void backed_up(void)
     commit();
 }
 
+/* The backup's name, too, is there after a power cut. */
+static void a_backup_syncs_its_directory(void **state)
+{
+    char path[600];
+    int64_t n;
+
+    (void)state;
+    open_at(dir);
+    put_job(1, "a");
+    commit();
+    synced_dir[0] = '\0';
+    snprintf(path, sizeof path, "%s/copy.sqlite", other);
+    assert_int_equal(ops->backup(dir, path, &n, NULL), ERR_OK);
+    assert_string_equal(synced_dir, other);
+    ops->close(s);
+}
+
 static void a_backup_put_beside_the_journal_of_later_is_the_backup(void **state)
 {
     (void)state;
@@ -497,6 +530,7 @@ int main(void)
         TEST(a_flush_that_fails_says_so),
         TEST(a_disk_that_hangs_does_not_let_the_journal_grow),
         TEST(nothing_is_kept_that_came_behind_what_is_lost),
+        TEST(a_backup_syncs_its_directory),
         TEST(a_backup_put_beside_the_journal_of_later_is_the_backup),
         TEST(an_older_copy_beside_a_later_journal_is_refused_in_words),
         TEST(a_store_that_was_closed_is_one_file),

@@ -96,14 +96,15 @@ static void jobs_of_several_people_end_with_their_budgets_kept(void **state)
 
 static void jobs_end_through_losses_crashes_and_dying_agents(void **state)
 {
-    const char *seed = getenv("SIM_SEED");
+    const char *seed = getenv("SIM_SEED"), *many = getenv("TUNE_SIM_SEEDS");
+    const uint64_t n = many ? strtoull(many, NULL, 10) : 100;
 
     (void)state;
     if (seed) {
         run_seed(strtoull(seed, NULL, 10), true);
         return;
     }
-    for (uint64_t i = 1; i <= 100; i++)
+    for (uint64_t i = 1; i <= n; i++)
         run_seed(i, true);
 }
 

@@ -15,6 +15,8 @@ import numpy as np
 import onnx
 import onnxruntime
 
+from network_calls import files
+
 
 def plain(name):
     return re.sub(r"\W+", "_", name).strip("_")
@@ -35,10 +37,12 @@ def profile(path, threads, runs):
         o.intra_op_num_threads, o.log_severity_level = threads, 3
         o.enable_profiling, o.profile_file_prefix = True, os.path.join(folder, "p")
         s = onnxruntime.InferenceSession(path, o, providers=["CPUExecutionProvider"])
-        x = s.get_inputs()[0]
-        image = np.fromfile(os.path.join(os.path.dirname(path), "x.bin"), np.float32).reshape(x.shape)
+        given = {}
+        for x, name in zip(s.get_inputs(), files(os.path.dirname(path), "x")):
+            v = np.fromfile(os.path.join(os.path.dirname(path), name), np.float32).reshape(x.shape)
+            given[x.name] = v.astype(np.int64) if x.type == "tensor(int64)" else v
         for _ in range(runs):
-            s.run(None, {x.name: image})
+            s.run(None, given)
         with open(s.end_profiling(), encoding="utf-8") as f:
             events = json.load(f)
     times = collections.defaultdict(list)
@@ -66,7 +70,7 @@ class Owners:
 
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    p.add_argument("folder", help="model.onnx and x.bin")
+    p.add_argument("folder", help="model.onnx and its inputs")
     p.add_argument("bundle")
     p.add_argument("--threads", type=int, default=1)
     p.add_argument("--most", type=int, default=8)

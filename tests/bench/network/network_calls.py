@@ -4,7 +4,8 @@
 A round is --calls calls of each, the first to begin changing from round to round; its figures are the medians of them, the
 ratio (over 1: the bundle is faster) is the median of the rounds' ratios. onnxruntime's threads stop spinning when a run of
 its ends; the OpenCL library takes the number of its threads from the environment. Prints the figures and appends
-"network dtype threads ours theirs ratio winograd-or-direct" to --table."""
+"network dtype threads ours theirs ratio winograd-or-direct low high ours-least theirs-least ours-cpu theirs-cpu steps" to --table:
+milliseconds, the quarters of the rounds between which half of the ratios lie, the CPU time of a call (of all threads), the steps of a call."""
 import argparse
 import ctypes
 import json
@@ -66,10 +67,9 @@ class Bundle:
         getattr(self.lib, name + "_words").restype = ctypes.c_char_p
         self.call("init_any" if takes_any else "init", self.cl.context, self.cl.device)
         self.call("load_weights", self.cl.queue, folder.encode())
-        image = read(folder, "x.bin")
-        outputs = sorted((n for n in os.listdir(folder) if re.fullmatch(r"y\d*\.bin", n)), key=lambda n: int("0" + n[1:-4]))
-        self.x = self.cl.buffer(len(image), image)
-        self.y = [self.cl.buffer(os.path.getsize(os.path.join(folder, n))) for n in outputs]
+        inputs = [read(folder, n) for n in files(folder, "x")]
+        self.x = [self.cl.buffer(len(x), x) for x in inputs]
+        self.y = [self.cl.buffer(os.path.getsize(os.path.join(folder, n))) for n in files(folder, "y")]
 
     def call(self, what, *arguments):
         if getattr(self.lib, f"{self.name}_{what}")(*arguments):
@@ -77,7 +77,7 @@ class Bundle:
             raise SystemExit(f"network_calls.py: {self.name}_{what}: {words}")
 
     def run(self):
-        self.call("run", self.cl.queue, self.x, *self.y)
+        self.call("run", self.cl.queue, *self.x, *self.y)
         self.cl.lib.clFinish(self.cl.queue)
 
 
@@ -86,29 +86,39 @@ def read(folder, name):
         return f.read()
 
 
+def files(folder, kind):
+    """x.bin, or x0.bin, x1.bin, ... in their order; those of y."""
+    return sorted((n for n in os.listdir(folder) if re.fullmatch(kind + r"\d*\.bin", n)), key=lambda n: int("0" + n[1:-4]))
+
+
 def peer(folder, threads):
     """A function that runs the folder's model in onnxruntime."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads, options.log_severity_level = threads, 1, 3
     options.add_session_config_entry("session.force_spinning_stop", "1")
     s = onnxruntime.InferenceSession(os.path.join(folder, "model.onnx"), options, providers=["CPUExecutionProvider"])
-    x = s.get_inputs()[0]
     kind = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(int8)": np.int8, "tensor(uint8)": np.uint8}
-    image = np.frombuffer(read(folder, "x.bin"), kind[x.type]).reshape(x.shape)
-    return lambda: s.run(None, {x.name: image})
+    given = {}
+    for x, name in zip(s.get_inputs(), files(folder, "x")):
+        if x.type == "tensor(int64)": # which the bundle is given as floats
+            given[x.name] = np.frombuffer(read(folder, name), np.float32).astype(np.int64).reshape(x.shape)
+        else:
+            given[x.name] = np.frombuffer(read(folder, name), kind[x.type]).reshape(x.shape)
+    return lambda: s.run(None, given)
 
 
 def median_ms(run, calls):
+    """Of a call: time, and CPU time of the process."""
     times = []
     for _ in range(calls):
-        start = time.perf_counter()
+        cpu, start = time.process_time(), time.perf_counter()
         run()
-        times.append((time.perf_counter() - start) * 1e3)
-    return float(np.median(times))
+        times.append(((time.perf_counter() - start) * 1e3, (time.process_time() - cpu) * 1e3))
+    return np.median(times, axis=0)
 
 
 def rounds(ours, theirs, n, calls):
-    """(ours, theirs) of each round, in ms."""
+    """[round][ours, theirs][time, CPU time], in ms."""
     out = []
     for run in (ours, theirs):
         median_ms(run, calls)
@@ -139,7 +149,8 @@ def main():
     device = manifest["layers"][0]["device"]
     winograd = any("winograd" in layer["template"] for layer in manifest["layers"])
     bundle = Bundle(a.library, manifest["name"], device["name"], a.folder, a.any)
-    ms = rounds(bundle.run, peer(a.folder, a.threads), a.rounds, a.calls)
+    both = rounds(bundle.run, peer(a.folder, a.threads), a.rounds, a.calls)
+    ms, cpu = both[:, :, 0], np.median(both[:, :, 1], axis=0)
     ours, theirs = np.median(ms, axis=0)
     ratios = np.sort(ms[:, 1] / ms[:, 0])
     ratio, low, high = np.median(ratios), ratios[len(ratios) // 4], ratios[3 * len(ratios) // 4]
@@ -147,7 +158,9 @@ def main():
           f"{low:.2f} to {high:.2f}; least {ms[:, 0].min():.2f}, {ms[:, 1].min():.2f} ms); {device['platform_version']}")
     if a.table:
         with open(a.table, "a", encoding="ascii") as f:
-            f.write(f"{a.network} {a.dtype} {a.threads} {ours:.4g} {theirs:.4g} {ratio:.4g} {'winograd' if winograd else 'direct'}\n")
+            f.write(f"{a.network} {a.dtype} {a.threads} {ours:.4g} {theirs:.4g} {ratio:.4g} {'winograd' if winograd else 'direct'} "
+                    f"{low:.4g} {high:.4g} {ms[:, 0].min():.4g} {ms[:, 1].min():.4g} {cpu[0]:.4g} {cpu[1]:.4g} "
+                    f"{sum(len(layer['names']) for layer in manifest['layers'])}\n")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# http.sh TUNE SAMPLE - `tune hub` against a real nginx with DAV, and against servers that misbehave.
+# http.sh TUNE SAMPLE WRITER - `tune hub` against a real nginx with DAV, and against servers that misbehave.
 tune=$1
 sample=$2
+writer=$3
 here=$(dirname "$0")
 . "$here/hub.sh"
 
@@ -84,6 +85,11 @@ make_bundle "$dir/bundle"
 "$tune" hub pull "$hub/bundles/net/" -o "$dir/copy" | grep -q "2 files" || fail "pull of a bundle"
 diff -r "$dir/bundle" "$dir/copy" || fail "the pulled bundle is another one"
 expect_fail "there already" "$tune" hub pull "$hub/bundles/net/" -o "$dir/copy"
+# One that `tune deploy` would make, with all that it makes.
+"$writer" "$dir/deployed" net >"$dir/deployed.out" 2>&1 || fail "no bundle was made"
+"$tune" hub push "$hub/bundles/deployed/" "$dir/deployed" >"$dir/push.out" 2>&1 || fail "push of a deployed bundle"
+"$tune" hub pull "$hub/bundles/deployed/" -o "$dir/fetched" >"$dir/pull.out" 2>&1 || fail "pull of a deployed bundle"
+diff -r "$dir/deployed" "$dir/fetched" || fail "the pulled deployed bundle is another one"
 # An interrupted pull goes on: the file that is whole is not fetched again.
 mkdir -p "$dir/again.part"
 cp "$dir/bundle/net.h" "$dir/again.part/"

@@ -525,9 +525,30 @@ static void history_keeps_the_latest_value_and_ranks_by_value(void **state)
     space_free(s);
 }
 
+/* The names are listed, ours first; theirs lead to ours. */
+static void strategies_have_the_names_of_kernel_tuner_too(void **state)
+{
+    static const char *const names[][2] = {{"brute_force", "grid"}, {"bayes_opt", "model"}, {"greedy_ils", "ils"}};
+    size_t n = 0, n_ours = 0;
+
+    (void)state;
+    while (strategy_table[n_ours])
+        n_ours++;
+    for (; strategy_name_at(n); n++) {
+        assert_non_null(strategy_find(strategy_name_at(n)));
+        if (n < n_ours)
+            assert_string_equal(strategy_name_at(n), strategy_table[n]->name);
+    }
+    assert_int_equal(n, n_ours + 7);
+    for (size_t i = 0; i < 3; i++)
+        assert_string_equal(strategy_find(names[i][0])->name, names[i][1]);
+    assert_null(strategy_find("firefly"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(strategies_have_the_names_of_kernel_tuner_too),
         cmocka_unit_test(strategies_propose_every_valid_config_once_and_then_nothing),
         cmocka_unit_test(strategies_repeat_themselves_for_a_seed),
         cmocka_unit_test(strategies_propose_new_valid_configs_of_a_space_too_large_to_list),

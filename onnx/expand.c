@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+#include "onnx/expand.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_NAME 300
+
+/* What an operator is made of: `to=Op(arguments)name=number..;`, the node that counts as the operator with `!` in
+ * front. An argument is an input by its number or what a node before gave, a letter; `to` is one too, or `$` with the
+ * number of an output, or `$*`, all of them. A node whose argument `?` marks is left out where that one is, and so is
+ * what it would give.
+ * `@`: it has the operator's attributes. Op #: a number. */
+static const struct expansion {
+    const char *op, *text;
+} expansions[] = {
+    {"QLinearConv",
+     "a=DequantizeLinear(0,1,2);b=DequantizeLinear(3,4,5)axis=0;s=Mul(1,4);c=DequantizeLinear(?8,s)axis=0;"
+     "!y=Conv(a,b,c)@;$0=QuantizeLinear(y,6,7);"},
+    {"QLinearMatMul", "a=DequantizeLinear(0,1,2)axis=-2;b=DequantizeLinear(3,4,5)axis=-1;!y=MatMul(a,b);"
+                      "$0=QuantizeLinear(y,6,7)axis=-2;"},
+    {"com.microsoft.QGemm", "a=DequantizeLinear(0,1,2);b=DequantizeLinear(3,4,5)axis=0;s=Mul(1,4);"
+                            "c=DequantizeLinear(?6,s)axis=0;!y=Gemm(a,b,c)@;$0=QuantizeLinear(y,?7,8);"},
+    {"com.microsoft.QLinearAdd",
+     "a=DequantizeLinear(0,1,2);b=DequantizeLinear(3,4,5);!y=Add(a,b);$0=QuantizeLinear(y,6,7);"},
+    {"com.microsoft.QLinearMul",
+     "a=DequantizeLinear(0,1,2);b=DequantizeLinear(3,4,5);!y=Mul(a,b);$0=QuantizeLinear(y,6,7);"},
+    {"com.microsoft.QLinearAveragePool", "a=DequantizeLinear(0,1,2);!y=AveragePool(a)@;$0=QuantizeLinear(y,3,4);"},
+    {"com.microsoft.QLinearGlobalAveragePool",
+     "a=DequantizeLinear(0,1,2);!y=GlobalAveragePool(a)@;$0=QuantizeLinear(y,3,4);"},
+    {"com.microsoft.QLinearLeakyRelu", "a=DequantizeLinear(0,1,2);!y=LeakyRelu(a)@;$0=QuantizeLinear(y,3,4);"},
+    {"com.microsoft.QLinearSoftmax", "a=DequantizeLinear(0,1,2);!y=Softmax(a)@;$0=QuantizeLinear(y,3,4);"},
+    {"com.microsoft.QLinearSigmoid", "a=DequantizeLinear(0,1,2);!y=Sigmoid(a);$0=QuantizeLinear(y,3,4);"},
+    {"MatMulInteger", "o=#1;a=DequantizeLinear(0,o,2)axis=-2;b=DequantizeLinear(1,o,3)axis=-1;!$0=MatMul(a,b);"},
+    {"ConvInteger", "o=#1;a=DequantizeLinear(0,o,2);b=DequantizeLinear(1,o,3)axis=0;!$0=Conv(a,b)@;"},
+    {"com.microsoft.MatMulIntegerToFloat",
+     "a=DequantizeLinear(0,2,4)axis=-2;b=DequantizeLinear(1,3,5)axis=-1;!y=MatMul(a,b);$0=Add(y,?6);"},
+    {"DynamicQuantizeLinear",
+     "z=#0;t=#255;o=#1;h=ReduceMax(0)keepdims=0;l=ReduceMin(0)keepdims=0;i=Max(h,z);j=Min(l,z);r=Sub(i,j);"
+     "d=Div(r,t);e=Equal(r,z);s=Where(e,o,d);$1=Identity(s);n=Neg(j);m=Div(n,s);p=Clip(m,z,t);$2=Round(p);"
+     "!$0=QuantizeLinear(0,$1,$2)output_dtype=2;"},
+    {"com.microsoft.MultiHeadAttention", "!$*=MultiHeadAttention(0,1,2,3,4,5,6,7)@;"},
+    {"com.microsoft.RotaryEmbedding", "!$0=RotaryEmbedding(0,2,3,1)@;"},
+    {"com.microsoft.SkipLayerNormalization", "s=Add(0,1);$3=Add(s,?4);!$0=LayerNormalization($3,2,3)@;"},
+    {"com.microsoft.SkipSimplifiedLayerNormalization", "s=Add(0,1);$3=Add(s,?3);!$0=RMSNormalization($3,2)@;"},
+    {"SimplifiedLayerNormalization", "!$0=RMSNormalization(0,1)@;"},
+    {"com.microsoft.QuantizeLinear", "!$0=QuantizeLinear(0,1,2)@;"},
+    {"com.microsoft.DequantizeLinear", "!$0=DequantizeLinear(0,1,2)@;"},
+};
+
+/* Nodes while they are written, and those that they replace. */
+struct expanding {
+    struct onnx_memory *memory;
+    Onnx__NodeProto **nodes;
+    const char **origins;
+    size_t n, most;
+    const Onnx__NodeProto *of; /* the node at hand */
+    bool left_out[26];         /* letters that nothing gives */
+    bool failed;               /* no memory */
+};
+
+static bool is_own_domain(const char *domain)
+{
+    return !domain || !*domain || strcmp(domain, "ai.onnx") == 0;
+}
+
+static const struct expansion *expansion_of(const Onnx__NodeProto *n)
+{
+    char op[MAX_NAME];
+
+    snprintf(op, sizeof op, "%.100s%s%.100s", is_own_domain(n->domain) ? "" : n->domain,
+             is_own_domain(n->domain) ? "" : ".", n->op_type ? n->op_type : "");
+    for (size_t i = 0; i < sizeof expansions / sizeof expansions[0]; i++)
+        if (strcmp(expansions[i].op, op) == 0)
+            return &expansions[i];
+    return NULL;
+}
+
+static void *taken(struct expanding *x, size_t n)
+{
+    void *p = onnx_memory_take(x->memory, n);
+
+    x->failed = x->failed || !p;
+    return p;
+}
+
+static char *text_of(struct expanding *x, const char *from, size_t n)
+{
+    char *p = taken(x, n + 1);
+
+    if (p)
+        memcpy(p, from, n);
+    return p;
+}
+
+/* The value that an argument or a node's end names, and the end of the name in *p; "" where there is none. */
+static char *value_at(struct expanding *x, const char **p)
+{
+    const bool output = **p == '$';
+    const char *first = x->of->n_output ? x->of->output[0] : "";
+    char name[MAX_NAME];
+    size_t i;
+
+    *p += output;
+    if (isdigit((unsigned char)**p)) {
+        i = (size_t)(*(*p)++ - '0');
+        if (output && i < x->of->n_output && x->of->output[i][0])
+            return x->of->output[i];
+        if (!output)
+            return i < x->of->n_input ? x->of->input[i] : text_of(x, "", 0);
+        snprintf(name, sizeof name, "%.200s:%zu", first, i);
+        return text_of(x, name, strlen(name));
+    }
+    assert(islower((unsigned char)**p));
+    i = (size_t)(*(*p)++ - 'a');
+    snprintf(name, sizeof name, "%.200s:%c", first, (char)('a' + i));
+    return text_of(x, x->left_out[i] ? "" : name, x->left_out[i] ? 0 : strlen(name));
+}
+
+static Onnx__AttributeProto *new_attribute(struct expanding *x, const char *name, size_t n)
+{
+    Onnx__AttributeProto *a = taken(x, sizeof *a);
+
+    if (!a)
+        return NULL;
+    onnx__attribute_proto__init(a);
+    a->name = text_of(x, name, n);
+    return a;
+}
+
+/* Does an attribute say what is so anyhow? */
+static bool says_nothing(const Onnx__AttributeProto *a)
+{
+    return a->name &&
+           ((strcmp(a->name, "channels_last") == 0 && a->i == 0) || (strcmp(a->name, "opset") == 0 && a->i >= 13));
+}
+
+/* The attributes of the operator that say something. */
+static void take_attributes(const struct expanding *x, Onnx__NodeProto *out)
+{
+    for (size_t i = 0; i < x->of->n_attribute; i++) {
+        Onnx__AttributeProto *a = x->of->attribute[i];
+
+        if (!says_nothing(a))
+            out->attribute[out->n_attribute++] = a;
+    }
+}
+
+/* Behind the arguments: `@`, or `name=number`; to the `;`. */
+static void put_attributes(struct expanding *x, Onnx__NodeProto *out, const char *p)
+{
+    const char *end;
+
+    out->attribute = taken(x, (x->of->n_attribute + 1) * sizeof(Onnx__AttributeProto *));
+    if (!out->attribute || *p == ';')
+        return;
+    if (*p == '@') {
+        take_attributes(x, out);
+        return;
+    }
+    end = strchr(p, '=');
+    assert(end);
+    out->attribute[0] = new_attribute(x, p, (size_t)(end - p));
+    if (out->attribute[0]) {
+        out->attribute[0]->has_i = 1;
+        out->attribute[0]->i = strtol(end + 1, NULL, 10);
+        out->n_attribute = 1;
+    }
+}
+
+/* "#NUMBER" makes a constant. */
+static void put_number(struct expanding *x, Onnx__NodeProto *out, const char *p)
+{
+    static const char name[] = "value_float";
+
+    out->op_type = text_of(x, "Constant", strlen("Constant"));
+    out->attribute = taken(x, sizeof(Onnx__AttributeProto *));
+    if (!out->attribute)
+        return;
+    out->attribute[0] = new_attribute(x, name, sizeof name - 1);
+    if (out->attribute[0]) {
+        out->attribute[0]->has_f = 1;
+        out->attribute[0]->f = strtof(p + 1, NULL);
+        out->n_attribute = 1;
+    }
+}
+
+/* "Op(arguments)attributes"; false: an argument that it needs is left out. */
+static bool put_operator(struct expanding *x, Onnx__NodeProto *out, const char *p)
+{
+    const char *open = strchr(p, '(');
+    bool there = true;
+
+    assert(open);
+    out->op_type = text_of(x, p, (size_t)(open - p));
+    out->input = taken(x, 8 * sizeof(char *));
+    for (p = open + 1; *p != ')' && out->input; p += *p == ',') {
+        const bool needed = *p == '?';
+        char *name;
+
+        p += needed;
+        name = value_at(x, &p);
+        there = there && name && (*name || !needed);
+        out->input[out->n_input++] = name;
+    }
+    while (out->n_input && out->input[out->n_input - 1] && !*out->input[out->n_input - 1])
+        out->n_input--;
+    if (!x->failed)
+        put_attributes(x, out, p + 1);
+    return there;
+}
+
+static Onnx__NodeProto *new_node(struct expanding *x)
+{
+    Onnx__NodeProto *n = taken(x, sizeof *n);
+
+    if (!n)
+        return NULL;
+    onnx__node_proto__init(n);
+    n->name = x->of->name && *x->of->name ? x->of->name : x->of->n_output ? x->of->output[0] : n->name;
+    n->output = taken(x, sizeof(char *));
+    return n->output ? n : NULL;
+}
+
+/* One node of an expansion; the next one's text, NULL at the end. */
+static const char *put_node(struct expanding *x, const struct expansion *e, const char *p)
+{
+    const bool counts = *p == '!', is_output = p[counts] == '$';
+    Onnx__NodeProto *n = new_node(x);
+    bool there = true;
+    int letter;
+
+    if (!n)
+        return NULL;
+    p += counts;
+    if (p[1] == '*') {
+        n->output = x->of->output;
+        n->n_output = x->of->n_output;
+    }
+    letter = is_output ? 0 : *p - 'a';
+    x->left_out[letter] = x->left_out[letter] && is_output;
+    if (n->n_output)
+        p += 2;
+    else
+        n->output[n->n_output++] = value_at(x, &p);
+    assert(*p == '=');
+    if (*++p == '#')
+        put_number(x, n, p);
+    else
+        there = put_operator(x, n, p);
+    if (!there && is_output && !x->failed) { /* then it is its first argument */
+        n->op_type = text_of(x, "Identity", strlen("Identity"));
+        n->n_input = 1;
+        n->n_attribute = 0;
+    } else if (!there)
+        x->left_out[letter] = true;
+    if (there || is_output) {
+        x->origins[x->n] = counts ? e->op : "";
+        x->nodes[x->n++] = n;
+    }
+    p = strchr(p, ';') + 1;
+    return *p && !x->failed ? p : NULL;
+}
+
+static void put_expansion(struct expanding *x, const struct expansion *e)
+{
+    memset(x->left_out, 0, sizeof x->left_out);
+    for (const char *p = e->text; p;)
+        p = put_node(x, e, p);
+}
+
+/* How many nodes there will be, and in *any whether some become others. */
+static size_t count_nodes(const Onnx__GraphProto *g, bool *any)
+{
+    size_t n = 0;
+
+    *any = false;
+    for (size_t i = 0; i < g->n_node; i++) {
+        const struct expansion *e = expansion_of(g->node[i]);
+
+        *any = *any || e;
+        n += e ? 0 : 1;
+        for (const char *p = e ? e->text : ""; *p; p++)
+            n += *p == ';';
+    }
+    return n;
+}
+
+enum err onnx_expand_nodes(struct onnx_file *f, const char *const **origins, struct why *why)
+{
+    Onnx__GraphProto *g = f->model->graph;
+    bool any;
+    const size_t most = count_nodes(g, &any);
+    struct expanding x = {.memory = &f->memory, .most = most};
+
+    *origins = NULL;
+    if (!any)
+        return ERR_OK;
+    if (most > ONNX_MAX_NODES)
+        return why_set(why, ERR_LIMIT, "more than %d nodes", ONNX_MAX_NODES);
+    x.nodes = taken(&x, most * sizeof(Onnx__NodeProto *));
+    x.origins = taken(&x, most * sizeof(char *));
+    for (size_t i = 0; i < g->n_node && !x.failed; i++) {
+        const struct expansion *e = expansion_of(g->node[i]);
+
+        x.of = g->node[i];
+        if (e)
+            put_expansion(&x, e);
+        else
+            x.nodes[x.n++] = g->node[i];
+    }
+    if (x.failed)
+        return why_set(why, ERR_LIMIT, "more nodes than a model of this size may have");
+    assert(x.n <= most);
+    g->node = x.nodes;
+    g->n_node = x.n;
+    *origins = x.origins;
+    return ERR_OK;
+}

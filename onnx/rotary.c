@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/* rotary.c - RotaryEmbedding: pairs of numbers of each head turned by angles, which are those of the row's position:
+ * x cos + x' sin, where x' are the pairs exchanged, the first of each times -1. */
+#include "onnx/attention.h"
+#include "onnx/model.h"
+#include "onnx/views.h"
+
+#include <string.h>
+
+#define PAIRED 5 /* batch, rows or heads, the other, and two for the numbers of a head */
+
+/* A node while it is read. */
+struct turning {
+    struct onnx_import *m;
+    const Onnx__NodeProto *node;
+    struct onnx_heads x; /* [batch][rows][heads][numbers] */
+    int64_t n;           /* numbers that are turned, the first ones */
+    bool pairs_inside;   /* a pair lies together, else half of the numbers apart */
+};
+
+static bool made(const struct turning *t, enum onnx_role role)
+{
+    return role != ONNX_UNSUPPORTED && !t->m->failed;
+}
+
+static struct onnx_value given(const struct turning *t)
+{
+    struct onnx_value v = *onnx_out(t->m, t->node, 0);
+
+    v.sole = true;
+    return v;
+}
+
+/* Rows of heads of a node of 3 or 4 dimensions, and how many numbers of each are turned. */
+static bool read_rows(struct turning *t)
+{
+    const int64_t heads = onnx_attribute_int(t->node, "num_heads", 0);
+    struct graph_shape *s = &t->x.view.shape, cut;
+
+    if (!onnx_see(onnx_in(t->m, t->node, 0), &t->x) ||
+        (s->rank != 4 && (s->rank != 3 || heads < 1 || s->dim[2] % heads)))
+        return onnx_refuse(t->m, "expected an activation of 4 dimensions, or 3 and whole heads"), false;
+    cut = (struct graph_shape){4, {s->dim[0], s->dim[1], heads, heads ? s->dim[2] / heads : 1}};
+    if (s->rank == 4)
+        onnx_exchange_heads(&t->x.view);
+    else if (!onnx_view_reshape(&t->x.view, &cut))
+        return onnx_refuse(t->m, "heads that lie apart"), false;
+    t->n = onnx_attribute_int(t->node, "rotary_embedding_dim", 0);
+    t->n = t->n ? t->n : s->dim[3];
+    t->pairs_inside = onnx_attribute_int(t->node, "interleaved", 0) != 0;
+    return (t->n > 0 && t->n % 2 == 0 && t->n <= s->dim[3]) ||
+           (onnx_refuse(t->m, "expected an even number of numbers to be turned"), false);
+}
+
+/* The shape of pairs: of [..][numbers] the last one as two. */
+static struct graph_shape pairs_of(const struct turning *t, const struct graph_shape *s, int64_t n)
+{
+    struct graph_shape out = *s;
+
+    out.dim[out.rank - 1] = t->pairs_inside ? n / 2 : 2;
+    out.dim[out.rank++] = t->pairs_inside ? 2 : n / 2;
+    return out;
+}
+
+/* Cosines or sines of each row, an activation [batch or 1][rows][1][..] of pairs that have one angle. */
+static bool read_angles(struct turning *t, size_t i, struct onnx_value *out)
+{
+    static char rows[] = "Gather";
+    const struct onnx_value *cache = onnx_in(t->m, t->node, i), *at = onnx_in(t->m, t->node, 3);
+    const int64_t *x = t->x.view.shape.dim;
+    char *inputs[] = {t->node->input[i], at ? t->node->input[3] : NULL};
+    Onnx__NodeProto gather = *t->node;
+    int64_t b;
+
+    if (!cache || cache->shape.dim[cache->shape.rank - 1] != t->n / 2 || cache->shape.rank != (at ? 2 : 3))
+        return onnx_refuse(t->m, "expected cosines and sines of half as many numbers"), false;
+    gather.op_type = rows;
+    gather.n_input = 2;
+    gather.input = inputs;
+    gather.n_attribute = 0;
+    *out = *cache;
+    if (at && !made(t, onnx_gather_layer(t->m, &gather)))
+        return false;
+    if (at)
+        *out = *onnx_out(t->m, t->node, 0);
+    if (!at && cache->kind == ONNX_CONSTANT && !onnx_as_activation(t->m, cache, out))
+        return false;
+    if (!onnx_dense(t->m, out))
+        return false;
+    b = out->shape.dim[0];
+    if (out->shape.rank != 3 || (b != 1 && b != x[0]) || out->shape.dim[1] != x[1])
+        return onnx_refuse(t->m, "positions that do not fit"), false;
+    out->sole = false;
+    out->shape =
+        (struct graph_shape){PAIRED, {b, x[1], 1, t->pairs_inside ? t->n / 2 : 1, t->pairs_inside ? 1 : t->n / 2}};
+    return true;
+}
+
+/* Sines with the sign that they have in each number of a pair. */
+static bool sign_sines(struct turning *t, struct onnx_value *sines)
+{
+    const struct graph_shape shape = {2, {t->pairs_inside ? 1 : 2, t->pairs_inside ? 2 : 1}};
+    struct onnx_value *signs = onnx_memory_take(&t->m->file.memory, sizeof *signs);
+    const struct onnx_value *of[] = {sines, signs};
+
+    if (!signs) {
+        t->m->failed = ERR_LIMIT;
+        return false;
+    }
+    signs->name = t->node->output[0];
+    if (!onnx_make_constant(t->m, signs, &shape, true))
+        return false;
+    signs->v[0] = -1;
+    signs->v[1] = 1;
+    if (!made(t, onnx_eltwise_values(t->m, t->node, "mul(a,b)", of, 2, 0)))
+        return false;
+    *sines = given(t);
+    sines->sole = false;
+    return true;
+}
+
+/* An activation of the elements of a view of x. */
+static bool copied(struct turning *t, const struct onnx_view *s, struct onnx_value *out)
+{
+    const int i = onnx_view_layer(t->m, &t->x.value, s, &s->shape);
+
+    *out = t->x.value;
+    if (i < 0)
+        return false;
+    onnx_make_activation(out, i, &s->shape);
+    out->sole = false;
+    return true;
+}
+
+/* The turned numbers: *out, [batch][rows][heads][n]. */
+static bool turn(struct turning *t, struct onnx_value *out)
+{
+    struct onnx_view s = t->x.view, other;
+    struct onnx_value x, exchanged, cosines, sines;
+    const struct onnx_value *of[] = {&exchanged, &sines, NULL};
+    struct graph_shape paired;
+    int pair;
+
+    s.shape.dim[3] = t->n;
+    paired = pairs_of(t, &s.shape, t->n);
+    pair = paired.rank - (t->pairs_inside ? 1 : 2);
+    if (!onnx_view_reshape(&s, &paired))
+        return onnx_refuse(t->m, "numbers that lie apart"), false;
+    other = s;
+    other.at += other.stride[pair];
+    other.stride[pair] = -other.stride[pair];
+    if (!read_angles(t, 1, &cosines) || !read_angles(t, 2, &sines) || !sign_sines(t, &sines) || !copied(t, &s, &x) ||
+        !copied(t, &other, &exchanged))
+        return false;
+    if (!made(t, onnx_eltwise_values(t->m, t->node, "mul(a,b)", of, 2, 0)))
+        return false;
+    exchanged = given(t); /* in the kernel of the sum */
+    of[1] = &x;
+    of[2] = &cosines;
+    if (!made(t, onnx_eltwise_values(t->m, t->node, "add(mul(b,c),a)", of, 3, 0)))
+        return false;
+    *out = given(t);
+    out->shape = t->x.view.shape;
+    out->shape.dim[3] = t->n;
+    return true;
+}
+
+/* Puts the numbers that stay behind those that are turned. */
+static bool join_rest(struct turning *t, struct onnx_value *y)
+{
+    const struct graph_shape *s = &t->x.view.shape;
+    const int64_t rows = s->dim[0] * s->dim[1] * s->dim[2], rest = s->dim[3] - t->n;
+    const struct graph_shape turned = {2, {rows, t->n}}, stays = {2, {rows, rest}};
+    struct onnx_view behind = t->x.view;
+    int i, more;
+
+    if (!rest)
+        return true;
+    behind.at += t->n * behind.stride[3];
+    behind.shape.dim[3] = rest;
+    more = onnx_view_layer(t->m, &t->x.value, &behind, &stays);
+    i = more < 0 ? -1 : onnx_new_layer(t->m, t->node, GRAPH_CONCAT, onnx_layer_as(t->m, y, &turned));
+    if (i < 0)
+        return false;
+    t->m->layers[i].node.in[t->m->layers[i].node.n_in++] = more;
+    if (!made(t, onnx_finish(t->m, t->node, i, ONNX_PLAIN)))
+        return false;
+    *y = given(t);
+    y->shape = *s;
+    return true;
+}
+
+enum onnx_role onnx_rotary_embedding(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    struct turning t = {.m = m, .node = node};
+    struct onnx_value y;
+    struct onnx_view s;
+    struct graph_shape shape;
+
+    if (!read_rows(&t) || !turn(&t, &y) || !join_rest(&t, &y))
+        return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
+    shape = onnx_in(m, node, 0)->shape;
+    onnx_view_of(&y, &s);
+    if (shape.rank == 4)
+        onnx_exchange_heads(&s);
+    else if (!onnx_view_reshape(&s, &shape))
+        return onnx_refuse(m, "heads that lie apart");
+    return onnx_give(m, node, 0, &y, &s) == ONNX_UNSUPPORTED ? ONNX_UNSUPPORTED : ONNX_PLAIN;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/* Kernels that attack, on PoCL in real children of a rig: their machine code calls the system. A kernel's answer is
+ * right when its attack failed, so that trials are `ok` in the cage and `wrong` without one. */
+#include "agent/cage.h"
+#include "agent/child.h"
+#include "agent/rig.h"
+#include "core/file.h"
+#include "samples.h"
+
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#define LIMITS "{\"build_s\":20,\"run_s\":5,\"memory_bytes\":1000000000}"
+
+static struct rig rig;
+static char tmp[512];
+
+/* Of `path`, as text: one work item opens it. */
+static void make_opener(char *out, size_t n_out, const char *path)
+{
+    snprintf(out, n_out,
+             "__kernel void f(__global const float *x, __global float *y, int n)\n{\n"
+             "    const int i = get_global_id(0);\n    long r = -1;\n    char path[] = \"%s\";\n"
+             "    if (i == 0)\n        __asm__ volatile(\"syscall\" : \"=a\"(r) : \"a\"(2L), \"D\"(path), \"S\"(0L), "
+             "\"d\"(0L) : \"rcx\", \"r11\", \"memory\");\n"
+             "    y[i] = x[i] + (r >= 0 ? 99.0f : 1.0f);\n}\n",
+             path);
+}
+
+static const char of_sockets[] =
+    "__kernel void f(__global const float *x, __global float *y, int n)\n{\n"
+    "    const int i = get_global_id(0);\n    long r = -1;\n"
+    "    if (i == 0)\n        __asm__ volatile(\"syscall\" : \"=a\"(r) : \"a\"(41L), \"D\"(2L), \"S\"(1L), "
+    "\"d\"(0L) : \"rcx\", \"r11\", \"memory\");\n"
+    "    y[i] = x[i] + (r >= 0 ? 99.0f : 1.0f);\n}\n";
+
+/* Ends the agent, whose number is %ld. */
+static void make_killer(char *out, size_t n_out, long pid)
+{
+    snprintf(out, n_out,
+             "__kernel void f(__global const float *x, __global float *y, int n)\n{\n"
+             "    const int i = get_global_id(0);\n    long r = -1;\n"
+             "    if (i == 0)\n        __asm__ volatile(\"syscall\" : \"=a\"(r) : \"a\"(62L), \"D\"(%ldL), \"S\"(0L) "
+             ": \"rcx\", \"r11\", \"memory\");\n"
+             "    y[i] = x[i] + (r >= 0 ? 99.0f : 1.0f);\n}\n",
+             pid);
+}
+
+static void make_includer(char *out, size_t n_out, const char *path)
+{
+    snprintf(out, n_out,
+             "#include \"%s\"\n__kernel void f(__global const float *x, __global float *y, int n)\n{\n"
+             "    const int i = get_global_id(0);\n    y[i] = x[i] + 1.0f;\n}\n",
+             path);
+}
+
+static enum record_status status_in(const struct cage *cage, const char *source)
+{
+    static const struct trial_agent self = {.name = "a0", .key = "k"};
+    const struct rig_options o = {.device = "opencl", .cage = cage};
+    struct why why = {""};
+    enum record_status status;
+    struct sha256 name;
+    struct trial *t = NULL;
+    struct sample m;
+    char text[800];
+    cJSON *json;
+
+    if (rig_open(&rig, &o, false, &why))
+        fail_msg("%s", why.text);
+    sample_make(&m, source, 64);
+    name = sample_seal(&m);
+    for (size_t i = 0; i < m.blobs.n; i++)
+        assert_int_equal(workdir_put(&rig.dir, &m.blobs, m.blobs.items[i].name.hex, &why), ERR_OK);
+    snprintf(text, sizeof text,
+             "{\"trial\":\"t1\",\"token\":1,\"job\":\"j1\",\"program\":\"%s\",\"anchor\":\"\",\"body\":{\"timing\":"
+             "{\"rounds\":2,\"min_slot_ms\":1},\"limits\":" LIMITS "}}",
+             name.hex);
+    json = cJSON_Parse(text);
+    assert_int_equal(trial_new(json, &self, &t, &why), ERR_OK);
+    cJSON_Delete(json);
+    trial_take_program(t, blobs_get(&m.blobs, name.hex)->data, blobs_get(&m.blobs, name.hex)->n_bytes);
+    rig_verify(&rig, 0, t);
+    if (!t->finished)
+        rig_time(&rig, &t, 1);
+    status = t->record.status;
+    print_message("  %s: %s %.200s\n", cage ? "caged" : "free", status_name(status),
+                  t->record.why ? t->record.why : "");
+    trial_free(t);
+    sample_fini(&m);
+    rig_close(&rig);
+    return status;
+}
+
+/* In the cage the attack fails, and only there. */
+static void expect_held(const char *source, enum record_status caged, enum record_status free)
+{
+    struct cage cage;
+
+    cage_plan(&cage, "");
+    assert_int_equal(status_in(NULL, source), free);
+    assert_int_equal(status_in(&cage, source), caged);
+}
+
+static void machine_code_reads_no_secret(void **state)
+{
+    char source[1500], key[600];
+
+    (void)state;
+    snprintf(key, sizeof key, "%s/farm.key", tmp);
+    make_opener(source, sizeof source, key);
+    expect_held(source, STATUS_OK, STATUS_WRONG);
+    make_opener(source, sizeof source, "/etc/shadow");
+    expect_held(source, STATUS_OK, geteuid() == 0 ? STATUS_WRONG : STATUS_OK);
+}
+
+static void machine_code_makes_no_connection(void **state)
+{
+    (void)state;
+    expect_held(of_sockets, STATUS_OK, STATUS_WRONG);
+}
+
+static void machine_code_reaches_no_agent(void **state)
+{
+    char source[1500];
+
+    (void)state;
+    make_killer(source, sizeof source, (long)getpid());
+    expect_held(source, STATUS_OK, STATUS_WRONG);
+}
+
+static void a_program_includes_no_file_of_the_agents_user(void **state)
+{
+    char source[1500], path[600];
+
+    (void)state;
+    snprintf(path, sizeof path, "%s/secret.h", tmp);
+    make_includer(source, sizeof source, path);
+    expect_held(source, STATUS_COMPILE, STATUS_OK);
+}
+
+static int prepare(void **state)
+{
+    const struct rig_options o = {.device = "opencl"};
+    char path[600];
+    struct why why = {""};
+
+    (void)state;
+#ifndef __x86_64__
+    print_message("skipped: these kernels' machine code is x86-64's\n");
+    exit(77);
+#endif
+    if (dir_temporary("test-cage-kernels", tmp, sizeof tmp, &why))
+        return -1;
+    setenv("TMPDIR", tmp, 1);
+    setenv("TUNE_LOCK_DIR", tmp, 1);
+    snprintf(path, sizeof path, "%s/secret.h", tmp);
+    if (file_append(path, "/* ours */\n", 11, false, &why) || chmod(path, 0600))
+        return -1;
+    snprintf(path, sizeof path, "%s/farm.key", tmp);
+    if (file_append(path, "secret", 6, false, &why) || chmod(path, 0600))
+        return -1;
+    if (rig_open(&rig, &o, false, &why) == ERR_OK && strstr(rig.desc.platform, "Portable Computing Language")) {
+        rig_close(&rig);
+        return 0;
+    }
+    print_message("skipped: no PoCL here %s\n", why.text);
+    dir_remove(tmp);
+    exit(77);
+}
+
+static int clean(void **state)
+{
+    (void)state;
+    dir_remove(tmp);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(machine_code_reads_no_secret),
+        cmocka_unit_test(machine_code_makes_no_connection),
+        cmocka_unit_test(machine_code_reaches_no_agent),
+        cmocka_unit_test(a_program_includes_no_file_of_the_agents_user),
+    };
+
+    if (argc > 1 && strcmp(argv[1], "--child") == 0)
+        return child_main(argc, argv);
+    return cmocka_run_group_tests(tests, prepare, clean);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* Job files: members that nobody knows, scalars of few bits. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "core/temp_dir.h"
+#include "tests/kernels/spec/opened.h"
+
+#include <string.h>
+
+static void unknown_members_are_refused_by_name(void **state)
+{
+    (void)state;
+    refuses("\"Conditions\"", "\"Conditons\"",
+            "ConfigurationSpace.Conditons: unknown member (did you mean Conditions?)");
+    refuses("\"GlobalSize\"", "\"GlobalSze\"",
+            "KernelSpecification.GlobalSze: unknown member (did you mean GlobalSize?)");
+    refuses("\"Default\": 1", "\"default\": 1",
+            "ConfigurationSpace.TuningParameters[1].default: unknown member (did you mean Default?)");
+    refuses("\"AccessType\": \"WriteOnly\"", "\"Access\": \"WriteOnly\"", "Arguments[1].Access: unknown member");
+    refuses("\"KernelFile\": \"plain.cl\"", "\"File\": \"plain.cl\"", "ReferenceKernel.File: unknown member");
+    refuses("{\"X\": 8}", "{\"X\": 8, \"W\": 2}", "ReferenceKernel.LocalSize.W: unknown member");
+    refuses("  \"KernelSpecification\"", "  \"Budgt\": [], \"KernelSpecification\"",
+            ": Budgt: unknown member (did you mean Budget?)");
+}
+
+static void remarks_and_others_members_are_passed_over(void **state)
+{
+    static const char *const pairs[] = {"  \"KernelSpecification\": {",
+                                        "  \"_why\": 1, \"$schema\": \"x\", \"General\": {\"Anything\": 1}, "
+                                        "\"KernelSpecification\": {\"Stream\": null, \"Misc\": {\"jitify\": true}, "
+                                        "\"_remark\": {\"GlobalSze\": 1},",
+                                        NULL};
+
+    (void)state;
+    spec_free(opened(pairs));
+}
+
+/* By hand: -2 as a char is 0xfe, 0xfffe as a short; 3 as a half is 1.5 * 2^1, 0 10000 1000000000 = 0x4200. */
+static void small_scalars_are_their_bits(void **state)
+{
+    static const struct {
+        const char *type, *value;
+        enum arg_kind kind;
+        int64_t bits;
+    } rows[] = {{"int8", "-2", ARG_B8, 0xfe},     {"uint8", "255", ARG_B8, 255},       {"bool", "1", ARG_B8, 1},
+                {"int16", "-2", ARG_B16, 0xfffe}, {"uint16", "65535", ARG_B16, 65535}, {"half", "3", ARG_B16, 0x4200}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char arg[128];
+        const char *const pairs[] = {"\"Type\": \"float\", \"MemoryType\": \"Scalar\", \"FillValue\": 3.0", arg, NULL};
+        struct blobs blobs;
+        struct program p;
+        struct spec *s;
+
+        snprintf(arg, sizeof arg, "\"Type\": \"%s\", \"MemoryType\": \"Scalar\", \"FillValue\": %s", rows[i].type,
+                 rows[i].value);
+        s = opened(pairs);
+        blobs_init(&blobs, 1 << 20);
+        p = program_of(s, "GROUP=2 PER=1 BUG=0", &blobs);
+        for (size_t l = 0; l < p.n_launches; l++) {
+            assert_int_equal(p.launches[l].args[2].kind, rows[i].kind);
+            assert_int_equal(p.launches[l].args[2].integer, rows[i].bits);
+        }
+        assert_string_equal(p.extensions, strcmp(rows[i].type, "half") == 0 ? "cl_khr_fp16" : "");
+        program_fini(&p);
+        blobs_fini(&blobs);
+        spec_free(s);
+    }
+}
+
+static void small_scalars_beyond_their_type_are_refused(void **state)
+{
+    static const struct {
+        const char *type, *value, *words;
+    } rows[] = {{"int8", "128", "expected a whole number from -128 to 127 of int8"},
+                {"uint8", "-1", "from 0 to 255"},
+                {"bool", "2", "from 0 to 1"},
+                {"int16", "32768", "from -32768 to 32767"},
+                {"uint16", "1.5", "is 1.5: expected a whole number"},
+                {"half", "70000", "a half is at most 65504"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char arg[128];
+        const char *const pairs[] = {"\"Type\": \"float\", \"MemoryType\": \"Scalar\", \"FillValue\": 3.0", arg, NULL};
+        struct blobs blobs;
+        struct program p;
+        struct config c;
+        struct why why = {""};
+        struct spec *s;
+
+        snprintf(arg, sizeof arg, "\"Type\": \"%s\", \"MemoryType\": \"Scalar\", \"FillValue\": %s", rows[i].type,
+                 rows[i].value);
+        s = opened(pairs);
+        blobs_init(&blobs, 1 << 20);
+        assert_int_equal(space_config_parse(spec_space(s), "GROUP=2 PER=1 BUG=0", &c, &why), ERR_OK);
+        assert_int_equal(spec_program(s, &c, &p, &blobs, &why), ERR_INPUT);
+        if (!strstr(why.text, rows[i].words))
+            fail_msg("'%s' does not say '%s'", why.text, rows[i].words);
+        blobs_fini(&blobs);
+        spec_free(s);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(unknown_members_are_refused_by_name),
+        cmocka_unit_test(remarks_and_others_members_are_passed_over),
+        cmocka_unit_test(small_scalars_are_their_bits),
+        cmocka_unit_test(small_scalars_beyond_their_type_are_refused),
+    };
+    int failed;
+
+    if (dir_temporary("tune-test", dir, sizeof dir, NULL))
+        return 1;
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    dir_remove(dir);
+    return failed;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/* Quantised models: what stands between DequantizeLinear and QuantizeLinear becomes layers of bytes with whole weights,
+ * scales and zero points that are computed here by hand; what cannot stays as it is defined, on floats. */
+#include "core/file.h"
+#include "tests/onnx/check_import.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define X "opset 13\ninput x 1 2 2 2\nconst xs = 0.5\nints xz:2 = 3\nconst ys = 0.25\nints yz:2 = 10\n"
+#define SIGNED "opset 13\ninput x 1 2 2 2\nconst xs = 0.5\nints xz:3 = -5\nconst ys = 0.25\nints yz:3 = 10\n"
+#define W "ints w:3 2 2 1 1 = 1 -2 3 4\nconst ws 2 = 0.5 0.25\nints wz:3 2 = 0 0\n"
+#define READ "node QuantizeLinear x xs xz -> q\nnode DequantizeLinear q xs xz -> d\n"
+#define GIVE "node QuantizeLinear r ys yz -> p\nnode DequantizeLinear p ys yz -> y\noutput y\n"
+#define CONV_PAIRS                                                                                                     \
+    "const b 2 = 1 -0.5\nnode DequantizeLinear w ws wz -> wd axis=0\nnode Conv d wd b -> c\nnode Relu c -> r\n"
+#define X_LINE "x = input c=2 h=2 w=2\n"
+
+/* A part of a file. */
+static void check_at(const struct buf *bytes, size_t at, const void *expected, size_t n)
+{
+    assert_true(at + n <= bytes->len);
+    assert_memory_equal(bytes->data + at, expected, n);
+}
+
+/* The weights of a model of one convolution as bytes: of q, of the layer, of y. */
+static void check_conv(const char *lines, const char *layer, int zero_x, int zero_y)
+{
+    static const float scale_x = 0.5F, scale_y = 0.25F, scales[] = {1, 0.5F}; /* xs ws / ys */
+    static const int8_t w[] = {1, -2, 3, 4};
+    static const int32_t bias[] = {4, -4}; /* 1 / (0.5 0.5), -0.5 / (0.5 0.25) */
+    const int32_t zeros[] = {zero_x, zero_y};
+    struct onnx_import *m = NULL;
+    struct why why = {""};
+    char list[512];
+    struct buf bytes, text;
+
+    if (import_lines(lines, NULL, 0, &m, &why) || onnx_import_weights(m, folder_path(), DTYPE_F32, &why))
+        fail_msg("%s", why.text);
+    buf_init(&bytes, 4096);
+    buf_init(&text, 4096);
+    assert_int_equal(file_read(below("weights.bin"), &bytes, &why), ERR_OK);
+    assert_int_equal(file_read(below("weights.txt"), &text, &why), ERR_OK);
+    snprintf(
+        list, sizeof list,
+        "q scale 0 4\nq zero 4 4\n%s w 8 4\n%s bias 12 8\n%s scale 20 8\n%s zero 28 8\ny scale 36 4\ny zero 40 4\n",
+        layer, layer, layer, layer);
+    assert_string_equal(buf_text(&text), list);
+    assert_int_equal(bytes.len, 44);
+    check_at(&bytes, 0, &scale_x, 4);
+    check_at(&bytes, 4, &zeros[0], 4);
+    check_at(&bytes, 8, w, sizeof w);
+    check_at(&bytes, 12, bias, sizeof bias);
+    check_at(&bytes, 20, scales, sizeof scales);
+    check_at(&bytes, 28, zeros, sizeof zeros);
+    check_at(&bytes, 36, &scale_y, 4);
+    check_at(&bytes, 40, &zeros[1], 4);
+    buf_fini(&bytes);
+    buf_fini(&text);
+    onnx_import_close(m);
+}
+
+static void a_convolution_between_pairs_is_one_layer_of_bytes(void **state)
+{
+    static const char lines[] = X W READ CONV_PAIRS GIVE;
+
+    (void)state;
+    check_graph(lines, X_LINE "q = quantize x u8\nc = conv2d q k=2 r=1 s=1 relu u8\ny = quantize c\n");
+    check_conv(lines, "c", 3, 10);
+}
+
+/* As u8 with 128 more. */
+static void signed_bytes_have_other_zero_points_alone(void **state)
+{
+    static const char lines[] = SIGNED W READ CONV_PAIRS GIVE;
+
+    (void)state;
+    check_graph(lines, X_LINE "q = quantize x u8\nc = conv2d q k=2 r=1 s=1 relu u8\ny = quantize c\n");
+    check_conv(lines, "c", 123, 138);
+}
+
+/* QLinearConv with whole biases, in units of the product of scales, and weights that are u8 round 128. */
+static void a_quantised_convolution_is_what_its_pairs_are(void **state)
+{
+    static const char lines[] =
+        X "ints w:2 2 2 1 1 = 129 126 131 132\nconst ws 2 = 0.5 0.25\nints wz:2 = 128\nints b:6 2 = 4 -4\n"
+          "node QuantizeLinear x xs xz -> q\n"
+          "node QLinearConv q xs xz w ws wz ys yz b -> p\nnode DequantizeLinear p ys yz -> y\noutput y\n";
+    struct onnx_import *m = NULL;
+    const struct onnx_row *row;
+
+    (void)state;
+    check_graph(lines, X_LINE "q = quantize x u8\np_3 = conv2d q k=2 r=1 s=1 u8\ny = quantize p_3\n");
+    check_conv(lines, "p_3", 3, 10);
+    assert_int_equal(import_lines(lines, NULL, 0, &m, NULL), ERR_OK);
+    row = row_of(m, "QLinearConv");
+    assert_int_equal(row->n[ONNX_TUNED], 1);
+    assert_int_equal(row_of(m, "DequantizeLinear")->n[ONNX_PLAIN], 1); /* not those of its own */
+    onnx_import_close(m);
+}
+
+/* Sums, the largest of windows, other shapes; a mean is a sum with a smaller scale. */
+static void sums_and_pools_between_pairs_are_layers_of_bytes(void **state)
+{
+    static const struct {
+        const char *nodes, *graph;
+    } cases[] = {
+        {"node DequantizeLinear q ys yz -> e\nnode Add d e -> s\nnode Relu s -> r\n" GIVE,
+         "p = add q + q relu u8\ny = quantize p\n"},
+        {"node MaxPool d -> r kernel_shape=[2,2]\nnode QuantizeLinear r xs xz -> p\nnode DequantizeLinear p xs xz -> "
+         "y\noutput y\n",
+         "p = pool2d q max global u8\ny = quantize p\n"},
+        {"node MaxPool q -> p kernel_shape=[2,1]\nnode DequantizeLinear p xs xz -> y\noutput y\n",
+         "p = pool2d q max r=2 s=1 u8\ny = quantize p\n"},
+        {"node GlobalAveragePool d -> r\n" GIVE, "p = depthwise_conv2d q r=2 s=2 u8\ny = quantize p\n"},
+        {"node Flatten d -> r\nnode QuantizeLinear r xs xz -> p\nnode DequantizeLinear p xs xz -> y\noutput y\n",
+         "p = reshape q shape=1,8 u8\ny = quantize p\n"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char lines[1024], graph[512];
+
+        snprintf(lines, sizeof lines, X READ "%s", cases[i].nodes);
+        snprintf(graph, sizeof graph, X_LINE "q = quantize x u8\n%s", cases[i].graph);
+        check_graph(lines, graph);
+    }
+}
+
+/* The mean of 4: its sum times 0.5 / (0.25 4). */
+static void the_scale_of_a_mean_is_divided_by_its_number(void **state)
+{
+    static const float scales[] = {0.5F, 0.5F};
+    static const int8_t ones[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+    struct onnx_import *m = NULL;
+    struct why why = {""};
+    struct buf bytes;
+
+    (void)state;
+    if (import_lines(X READ "node GlobalAveragePool d -> r\n" GIVE, NULL, 0, &m, &why) ||
+        onnx_import_weights(m, folder_path(), DTYPE_F32, &why))
+        fail_msg("%s", why.text);
+    buf_init(&bytes, 4096);
+    assert_int_equal(file_read(below("weights.bin"), &bytes, &why), ERR_OK);
+    check_at(&bytes, 8, ones, sizeof ones);
+    check_at(&bytes, 24, scales, sizeof scales);
+    buf_fini(&bytes);
+    onnx_import_close(m);
+}
+
+/* A curve, a largest number behind another scale: floats between kernels that convert. */
+static void what_no_kernel_of_bytes_computes_stays_of_floats(void **state)
+{
+    (void)state;
+    check_graph(X READ "node Sigmoid d -> r\n" GIVE, X_LINE
+                "q = quantize x u8\nd = quantize q\nr = eltwise d f=sigmoid(a)\np = quantize r u8\ny = quantize p\n");
+    check_graph(X READ "node MaxPool d -> r kernel_shape=[2,2]\n" GIVE, X_LINE
+                "q = quantize x u8\nd = quantize q\nr = pool2d d max global\np = quantize r u8\ny = quantize p\n");
+}
+
+/* Weights with zero points of several kinds are floats; so is what the caller gets as numbers. */
+static void numbers_that_are_read_stay_floats(void **state)
+{
+    (void)state;
+    check_graph(
+        X "ints w:3 2 2 1 1 = 1 -2 3 4\nconst ws 2 = 0.5 0.25\nints wz:3 2 = 0 1\n" READ CONV_PAIRS GIVE,
+        X_LINE "q = quantize x u8\nd = quantize q\nc = conv2d d k=2 r=1 s=1 relu\np = quantize c u8\ny = quantize p\n");
+    check_graph(X "node QuantizeLinear x xs xz -> y\noutput y:2\n",
+                X_LINE "y = eltwise x f=clip(add(round(div(a,0.5)),3),0,255)\n");
+}
+
+static void what_is_not_supported_is_refused_by_name(void **state)
+{
+    (void)state;
+    check_refused("opset 21\ninput x 1 4\nconst xs 1 2 = 0.5 0.25\nnode QuantizeLinear x xs -> y axis=1 "
+                  "output_dtype=17 block_size=2\noutput y\n",
+                  "QuantizeLinear", "to elements of type 17: expected whole numbers of 8 or 16 bits");
+    check_refused("opset 21\ninput x 1 4\ninput xs 1 2\nnode QuantizeLinear x xs -> y axis=1 block_size=2\noutput y\n",
+                  "QuantizeLinear", "a scale for each block that is no constant");
+    check_refused("opset 21\ninput x 1 4\nconst xs 3 = 1 2 3\nnode QuantizeLinear x xs -> y axis=1\noutput y\n",
+                  "QuantizeLinear", "a scale or zero point that is neither one number nor one for each of an axis");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_convolution_between_pairs_is_one_layer_of_bytes),
+        cmocka_unit_test(signed_bytes_have_other_zero_points_alone),
+        cmocka_unit_test(a_quantised_convolution_is_what_its_pairs_are),
+        cmocka_unit_test(sums_and_pools_between_pairs_are_layers_of_bytes),
+        cmocka_unit_test(the_scale_of_a_mean_is_divided_by_its_number),
+        cmocka_unit_test(what_no_kernel_of_bytes_computes_stays_of_floats),
+        cmocka_unit_test(numbers_that_are_read_stay_floats),
+        cmocka_unit_test(what_is_not_supported_is_refused_by_name),
+    };
+    int failed;
+
+    if (!folder_open("quantised"))
+        return 1;
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    folder_close();
+    return failed;
+}

@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# transformers.sh BIN ROOT [full [NAME...]] - transformers (transformers.py), from file to bundle: each is imported, deployed, compiled and run
+# on an OpenCL device, every output compared with onnxruntime's, f32 and f16.
+# Two layers at a quarter of the width; full: twelve layers as wide
+# as BERT-base and ViT-B/16, and every model. Skips (77) without onnx and onnxruntime (scripts/install_deps.sh --bench) or a device.
+set -eu
+bin=$1 root=$2 how=${3:-short}
+[ $# -lt 3 ] || shift
+shift 2
+python=${TUNE_PEERS:-$HOME/.cache/tune-peers/venv}/bin/python
+. "$root/tests/scratch.sh"
+
+if ! "$python" -c 'import onnx, onnxruntime' 2>/dev/null; then
+    echo "skipped: no onnx and onnxruntime in $python"
+    exit 77
+fi
+POCL_MAX_PTHREAD_COUNT=1 POCL_CACHE_DIR=${TMPDIR:-/tmp}/tune-onnx-test-pocl-$(id -u)
+export POCL_MAX_PTHREAD_COUNT POCL_CACHE_DIR
+mkdir -p "$POCL_CACHE_DIR"
+if ! "$bin/tune" run "dense f32 m=1 n=4 k=4" --trials 1 --threads 1 -q -o "$dir/log.jsonl" >"$dir/run.out" 2>&1; then
+    echo "skipped: no record from an OpenCL device: $(tail -n 1 "$dir/run.out")"
+    exit 77
+fi
+sed 's/@BUNDLE@/net/g;s/@CAPS@/NET/g' "$root/examples/deploy_network/bundle.h.in" >"$dir/bundle.h"
+
+# holds NAME TYPE: the bundle of a model gives what onnxruntime gives; attention is one layer for each of the model's.
+holds() {
+    folder=$dir/nets/$1-$2
+    "$bin/tune" import "$dir/nets/$1.onnx" --dtype "$2" -o "$folder" >"$dir/import.out" 2>&1 || fail "$1 $2: not imported"
+    [ "$(grep -c ' = attention ' "$folder/$1.graph")" = "$layers" ] || fail "$1 $2: other than $layers attentions"
+    ! grep -q ' = softmax ' "$folder/$1.graph" || fail "$1 $2: a softmax is left"
+    "$bin/tune" deploy "$dir/log.best.jsonl" --network "$folder/$1.graph" --dtype "$2" --whole --allow-nearest --layout nchw --name net \
+        -o "$dir/bundle" >"$dir/deploy.out" 2>&1 || fail "$1 $2: not deployed"
+    ${CC:-cc} -O1 -I"$dir" -I"$dir/bundle" -o "$dir/app" "$root/examples/deploy_network/main.c" "$dir/bundle/net.c" -lOpenCL -lm -lpthread \
+        >"$dir/cc.out" 2>&1 || fail "$1 $2: its bundle does not compile"
+    "$dir/app" --runs 0 --limit "$(cat "$folder/limit")" "$folder" >"$dir/app.out" 2>&1 || fail "$1 $2: other outputs than onnxruntime's"
+    echo "$1 $2: $(tail -n 1 "$dir/app.out")"
+}
+
+layers=2 width=0.25
+if [ "$how" = short ]; then
+    set -- bert vit gpt decoder fused sdpa
+else
+    layers=12 width=1
+fi
+"$python" "$root/tests/onnx/transformers.py" "$dir/nets" --layers "$layers" --width "$width" "$@" >"$dir/names" 2>"$dir/make.out" ||
+    fail "no models"
+while read -r name; do
+    case "$name" in
+    fused | sdpa) layers=1 ;;
+    esac
+    holds "$name" f32
+    case "$how $name" in
+    "short bert" | "short decoder" | full*) holds "$name" f16 ;;
+    esac
+done <"$dir/names"

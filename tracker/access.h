@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* access.h - who may do what: an identity is the farm's own key ("": everything), "agent:NAME" or "user:NAME", proved
+ * by a key made of the farm's for it (key_derive). docs/security.md. */
+#ifndef TUNE_TRACKER_ACCESS_H
+#define TUNE_TRACKER_ACCESS_H
+
+#include "core/err.h"
+#include "tracker/state.h"
+
+/* May c->identity make this call, its arguments read? ERR_AUTH with words. A user's jobs get that user's name. */
+enum err access_check(struct call *c);
+
+/* Tells the tracker's log of a call that was refused to somebody it does not belong to: at most AUDIT_A_SECOND lines a
+ * second, the others counted. */
+#define AUDIT_A_SECOND 10
+void access_audit(struct tracker *t, const char *call, const char *identity, const char *why);
+
+#endif

@@ -122,8 +122,7 @@ static enum err check_bytes(const struct graph *g, size_t i, struct why *why)
     return ERR_OK;
 }
 
-/* Is it a convolution of floats of one pixel by 1 x 1? A dense layer gives the same sums, and reads its weights once.
- */
+/* Is it a convolution of floats of one pixel by 1 x 1? A dense layer gives the same sums, and reads weights faster. */
 static bool is_of_pixel(const struct graph *g, size_t i, enum dtype t)
 {
     const struct graph_node *n = &g->nodes[i];

@@ -529,3 +529,26 @@ enum onnx_role onnx_gelu(struct onnx_import *m, const Onnx__NodeProto *node)
         return onnx_refuse(m, "an approximation that is not known");
     return onnx_eltwise_of(m, node, is_tanh ? "gelu_tanh(a)" : "gelu(a)", NULL, 0);
 }
+
+enum onnx_role onnx_add_third(struct onnx_import *m, const Onnx__NodeProto *node, enum onnx_role role, double alpha)
+{
+    const struct onnx_value *c = onnx_in(m, node, 2);
+    const double beta = onnx_attribute_real(node, "beta", 1);
+    const struct graph_shape shape = onnx_out(m, node, 0)->shape;
+    struct onnx_value y;
+
+    if ((alpha < 1 || alpha > 1) && role != ONNX_UNSUPPORTED && !m->failed) {
+        y = *onnx_out(m, node, 0);
+        y.sole = true;
+        role = onnx_eltwise_values(m, node, "mul(a,b)", (const struct onnx_value *const[]){&y}, 1, alpha);
+    }
+    if (!c || role == ONNX_UNSUPPORTED || m->failed)
+        return role;
+    y = *onnx_out(m, node, 0);
+    y.sole = true;
+    role = onnx_eltwise_values(m, node, beta < 1 || beta > 1 ? "add(a,mul(b,c))" : "add(a,b)",
+                               (const struct onnx_value *const[]){&y, c}, 2, beta);
+    if (role != ONNX_UNSUPPORTED && !m->failed && !graph_same_shape(&onnx_out(m, node, 0)->shape, &shape))
+        return onnx_refuse(m, "a third matrix that does not fit");
+    return role;
+}

@@ -235,31 +235,6 @@ enum onnx_role onnx_matmul(struct onnx_import *m, const Onnx__NodeProto *node)
     return multiply(m, node, a, &x, b, &w);
 }
 
-/* The node's output, which is a product so far, times alpha, and with beta times a third matrix, of any shape that is
- * repeated to it. */
-static enum onnx_role add_third(struct onnx_import *m, const Onnx__NodeProto *node, enum onnx_role role, double alpha)
-{
-    const struct onnx_value *c = onnx_in(m, node, 2);
-    const double beta = onnx_attribute_real(node, "beta", 1);
-    const struct graph_shape shape = onnx_out(m, node, 0)->shape;
-    struct onnx_value y;
-
-    if ((alpha < 1 || alpha > 1) && role != ONNX_UNSUPPORTED && !m->failed) {
-        y = *onnx_out(m, node, 0);
-        y.sole = true;
-        role = onnx_eltwise_values(m, node, "mul(a,b)", (const struct onnx_value *const[]){&y}, 1, alpha);
-    }
-    if (!c || role == ONNX_UNSUPPORTED || m->failed)
-        return role;
-    y = *onnx_out(m, node, 0);
-    y.sole = true;
-    role = onnx_eltwise_values(m, node, beta < 1 || beta > 1 ? "add(a,mul(b,c))" : "add(a,b)",
-                               (const struct onnx_value *const[]){&y, c}, 2, beta);
-    if (role != ONNX_UNSUPPORTED && !m->failed && !graph_same_shape(&onnx_out(m, node, 0)->shape, &shape))
-        return onnx_refuse(m, "a third matrix that does not fit");
-    return role;
-}
-
 /* A constant bias, a number for each column, or one. */
 static bool is_bias(const struct onnx_value *c, int64_t n)
 {
@@ -287,7 +262,7 @@ enum onnx_role onnx_gemm(struct onnx_import *m, const Onnx__NodeProto *node)
         onnx_view_of(w, &s_w);
         if (n_first)
             turn(&s_w);
-        return add_third(m, node, multiply(m, node, a, &s, w, &s_w), alpha);
+        return onnx_add_third(m, node, multiply(m, node, a, &s, w, &s_w), alpha);
     }
     if (!ordered(m, a, &s, &x))
         return m->failed ? ONNX_TUNED : ONNX_UNSUPPORTED;
@@ -295,7 +270,7 @@ enum onnx_role onnx_gemm(struct onnx_import *m, const Onnx__NodeProto *node)
     if (i < 0)
         return m->failed ? ONNX_TUNED : ONNX_UNSUPPORTED;
     if (c && !is_bias(c, n))
-        return add_third(m, node, ONNX_TUNED, 1) == ONNX_UNSUPPORTED ? ONNX_UNSUPPORTED : ONNX_TUNED;
+        return onnx_add_third(m, node, ONNX_TUNED, 1) == ONNX_UNSUPPORTED ? ONNX_UNSUPPORTED : ONNX_TUNED;
     for (int64_t k = 0; c && k < n; k++)
         m->layers[i].bias[k] = beta * onnx_at(c, onnx_shape_elems(&c->shape) == 1 ? 0 : k);
     return ONNX_TUNED;

@@ -243,6 +243,10 @@ enum onnx_role onnx_gather_rows(struct onnx_import *m, const Onnx__NodeProto *no
 enum onnx_role onnx_eltwise_values(struct onnx_import *m, const Onnx__NodeProto *node, const char *text,
                                    const struct onnx_value *const *values, size_t n, double number);
 
+/* The node's output, which is a product so far that gave `role`, times alpha, and with beta times the third input, of
+ * any shape that is repeated to it. */
+enum onnx_role onnx_add_third(struct onnx_import *m, const Onnx__NodeProto *node, enum onnx_role role, double alpha);
+
 /* A reduction of one kind over axes, a bit each, which are kept as 1: the node's output. */
 enum onnx_role onnx_reduce_axes(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
                                 const char *kind, unsigned axes);

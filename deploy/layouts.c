@@ -225,14 +225,29 @@ static bool possible(const struct graph *g, enum dtype t, const struct table *x,
     return true;
 }
 
-/* `layout`: room for all nodes. */
+/* The layout of a node that has one alone; -1: of one that has several. */
+static int only_layout(const struct graph *g, size_t i, enum dtype t)
+{
+    const unsigned can = graph_node_layouts(g, i, t);
+    int l = 0;
+
+    while (!(can & 1u << l))
+        l++;
+    return can == 1u << l ? l : -1;
+}
+
+/* `layout`: room for all nodes. Readers that have one layout alone are no variables. */
 static enum err fill_tensor(const struct pricing *p, size_t i, int *layout, struct table *out, struct why *why)
 {
     const struct graph *g = p->g;
     bool fits = table_add(out, (int)i);
 
-    for (size_t k = p->first[i]; k < p->first[i + 1] && fits; k++)
-        fits = table_add(out, (int)p->readers[k]);
+    for (size_t k = p->first[i]; k < p->first[i + 1] && fits; k++) {
+        const int only = only_layout(g, p->readers[k], p->t);
+
+        fits = only >= 0 || table_add(out, (int)p->readers[k]);
+        layout[p->readers[k]] = only;
+    }
     if (!fits)
         return why_set(why, ERR_LIMIT, "%s: %s has more than %d readers", g->name, g->nodes[i].name,
                        LAYOUTS_MAX_SCOPE - 1);

@@ -404,6 +404,30 @@ static void a_tensor_of_too_many_readers_is_refused(void **state)
     buf_fini(&text);
 }
 
+/* As a mask by the attentions of twelve layers: where all have one layout there is nothing to choose. */
+static void readers_of_one_layout_are_as_many_as_may_be(void **state)
+{
+    const struct layouts_costs c = {one, two, NULL, NULL};
+    struct buf text;
+    struct why why = {""};
+    struct graph g;
+    int layout[64];
+    double cost;
+
+    (void)state;
+    buf_init(&text, 8192);
+    buf_puts(&text, "x = input c=16 h=5 w=5\nt = conv2d x k=16 r=1 s=1\n");
+    for (int i = 0; i < 20; i++)
+        buf_printf(&text, "s%d = softmax t\n", i);
+    buf_puts(&text, "output s0 s1 s2 s3 s4 s5 s6 s7 s8 s9 s10 s11 s12 s13 s14 s15 s16 s17 s18 s19\n");
+    assert_int_equal(graph_parse("wide", buf_text(&text), text.len, &g, &why), ERR_OK);
+    assert_int_equal(layouts_choose(&g, DTYPE_F32, &c, layout, &cost, &why), ERR_OK);
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(layout[2 + i], 0);
+    graph_fini(&g);
+    buf_fini(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -414,6 +438,7 @@ int main(void)
         cmocka_unit_test(whole_networks_are_solved),
         cmocka_unit_test(the_longest_chain_is_solved),
         cmocka_unit_test(a_tensor_of_too_many_readers_is_refused),
+        cmocka_unit_test(readers_of_one_layout_are_as_many_as_may_be),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

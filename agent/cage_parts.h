@@ -4,6 +4,7 @@
 #define TUNE_AGENT_CAGE_PARTS_H
 
 #include "agent/cage.h"
+#include "core/err.h"
 
 #include <limits.h>
 #include <stdbool.h>

@@ -531,6 +531,15 @@ static enum err read_cooling(const struct cli *c, struct cool_rules *out, struct
     return ERR_OK;
 }
 
+/* By their environment. */
+static void tell_children(const struct cli *c)
+{
+    if (cli_text(c, "nvrtc"))
+        setenv("TUNE_NVRTC", cli_text(c, "nvrtc"), 1); /* which compile */
+    if (cli_flag(c, "no-build"))
+        setenv("TUNE_NO_BUILD", "1", 1); /* whatever a trial comes with */
+}
+
 static int run(const struct cli *c)
 {
     static struct rig rig;
@@ -551,10 +560,7 @@ static int run(const struct cli *c)
 
     if (check_mode(c, &why) || read_cooling(c, &o.cool, &why))
         return fail(&why, EXIT_USAGE);
-    if (cli_text(c, "nvrtc"))
-        setenv("TUNE_NVRTC", cli_text(c, "nvrtc"), 1); /* for the children, which compile */
-    if (cli_flag(c, "no-build"))
-        setenv("TUNE_NO_BUILD", "1", 1); /* for the same: whatever a trial comes with */
+    tell_children(c);
     if (cli_flag(c, "json"))
         look_in_json();
     if (cli_flag(c, "look"))

@@ -186,7 +186,7 @@ void enlist_beat(struct enlist *x, int n_held, int64_t done, int64_t failed, dou
 void enlist_bye(struct enlist *x)
 {
     if (atomic_load(&x->enrolled)) {
-        const struct agent_bye_args args = {.agent = x->options.name};
+        const struct agent_bye_args args = {.agent = x->options.name, .session_nonce = x->nonce};
 
         client_agent_bye(x->client, &args, NULL, NULL, NULL);
     }

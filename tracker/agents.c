@@ -293,10 +293,10 @@ enum err op_agent_beat(struct call *c)
 enum err op_agent_bye(struct call *c)
 {
     struct agent *a;
-    enum err e = agent_of(c, c->args.agent_bye.agent, NULL, &a);
+    enum err e = agent_of(c, c->args.agent_bye.agent, c->args.agent_bye.session_nonce, &a);
 
-    if (e)
-        return e == ERR_NOT_FOUND ? ERR_OK : e;
+    if (e) /* what it had went when another registered under its name */
+        return e == ERR_NOT_FOUND || e == ERR_EXISTS ? ERR_OK : e;
     a->gone = true;
     for (int i = 0; i < a->n_arches; i++)
         arch_recount(c->t, a->arches[i]);

@@ -246,7 +246,7 @@ STRUCT(agent_beat_args,
 STRUCT(agent_beat_result, BOOL(drain, MAY))
 
 CALL(AGENT_BYE, agent_bye, agent_bye_args, nothing, WRITES, NEVER)
-STRUCT(agent_bye_args, TEXT(agent, MUST))
+STRUCT(agent_bye_args, TEXT(agent, MUST) TEXT(session_nonce, MAY))
 
 CALL(AGENT_MODE, agent_mode, agent_mode_args, agent_mode_result, WRITES, NEVER)
 STRUCT(agent_mode_args,

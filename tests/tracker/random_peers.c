@@ -182,7 +182,7 @@ static void agent_act(struct peer *p)
     } else if (mishap(f, 8)) {
         let_all_go(p);
         p->registered = false;
-        ask(p, "agent_bye", "{'agent':'a%d'}", p->i);
+        ask(p, "agent_bye", "{'agent':'a%d','session_nonce':'n%d'}", p->i, p->nonce);
     } else if (p->n_held) {
         work(p);
     } else {

@@ -374,6 +374,21 @@ static void an_agent_that_says_goodbye_gives_its_leases_back_uncounted(void **st
     rig_refused(r, ERR_NOT_FOUND, "agent a is not registered", "trial_lease", "{'agent':'a'}");
 }
 
+/* It leaves because another has its name, and takes nothing from that one. */
+static void the_goodbye_of_a_process_that_was_replaced_gives_nothing_back(void **state)
+{
+    struct rig *r = *state;
+
+    rig_agent(r, "a", "first");
+    rig_add(r, rig_submit(r, "cpu"), 0, 2, 0);
+    rig_agent(r, "a", "second");
+    cJSON_Delete(rig_lease(r, "a", 2, 2));
+    rig_do(r, "agent_bye", "{'agent':'a','session_nonce':'first'}");
+    expect_counts(r, 1, 0, 2, 0, 0);
+    rig_do(r, "agent_bye", "{'agent':'a','session_nonce':'second'}");
+    expect_counts(r, 1, 2, 0, 0, 0);
+}
+
 static void an_agent_that_is_drained_gets_nothing_and_does_not_wait(void **state)
 {
     struct rig *r = *state;
@@ -681,6 +696,7 @@ int main(void)
         FACT(a_release_counts_an_attempt_unless_told_otherwise),
         FACT(a_new_process_of_an_agent_gives_up_what_the_old_one_had),
         FACT(an_agent_that_says_goodbye_gives_its_leases_back_uncounted),
+        FACT(the_goodbye_of_a_process_that_was_replaced_gives_nothing_back),
         FACT(an_agent_that_is_drained_gets_nothing_and_does_not_wait),
         FACT(five_leases_that_run_out_lose_the_trial),
         FACT(a_lost_trial_has_a_line_of_its_own),

@@ -451,6 +451,8 @@ static void widen_random(const struct workload *w, enum exact_data data, enum ex
     else if (is_op(w, "norm")) { /* squares of factors far from 1 would be infinite */
         if (is(t, "x"))
             t->random = spiked(t, 1, t->shape[1]);
+        else if (t->dtype != DTYPE_F16 && is(t, "w"))
+            widen_floats(t);
     } else if (epilogue_bits_of(w) & EPILOGUE_REQUANT)
         widen_requantised(w, t);
     else if (is(t, "scale") && is_op(w, "add"))

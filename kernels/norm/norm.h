@@ -7,7 +7,11 @@
 #include "kernels/operator.h"
 #include "kernels/template.h"
 
+#include <stdbool.h>
 #include <stdint.h>
+
+/* kind=layer: rows have a mean and a bias; else kind=rms. */
+bool norm_is_layer(const struct workload *w);
 
 /* A launch of the module added last over all tensors, which has the defines of norm/norm.clh. */
 void norm_launch(struct build *b, const char *kernel, int64_t n_groups, int64_t group);

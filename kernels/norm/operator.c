@@ -22,7 +22,7 @@ static const struct operator_key keys[] = {
     {0},
 };
 
-static bool is_layer(const struct workload *w)
+bool norm_is_layer(const struct workload *w)
 {
     return workload_get(w, "kind") == KIND_LAYER;
 }
@@ -39,7 +39,7 @@ static enum err check(const struct workload *w, struct why *why)
 
 static double flops(const struct workload *w)
 {
-    return (is_layer(w) ? 7.0 : 4.0) * (double)workload_get(w, "m") * (double)workload_get(w, "n");
+    return (norm_is_layer(w) ? 7.0 : 4.0) * (double)workload_get(w, "m") * (double)workload_get(w, "n");
 }
 
 static struct tensor tensor_of(const struct workload *w, const char *name, enum buffer_role role, int64_t rows)
@@ -68,7 +68,7 @@ static size_t tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_T
     tensor_fills(&out[0], SEED_X, 7, 2);
     out[0].random.lo = 1;
     tensor_fills(&out[1], SEED_W, 7, 1);
-    if (is_layer(w)) {
+    if (norm_is_layer(w)) {
         out[n] = tensor_of(w, "bias", ROLE_WEIGHT, 1);
         tensor_fills(&out[n++], SEED_BIAS, 7, 1);
     }
@@ -131,7 +131,7 @@ static enum err reference(const struct workload *w, enum exact_data data, struct
 {
     const int64_t m = workload_get(w, "m");
     struct norm_ref ref = {.n = workload_get(w, "n"),
-                           .centres = is_layer(w),
+                           .centres = norm_is_layer(w),
                            .epsilon = (double)epsilon_of(w),
                            .least = w->dtype == DTYPE_F16 ? 0x1p-14 : 0x1p-100};
     const struct images y = {.n = 1, .c = m, .h = 1, .w = ref.n, .lanes = 1};
@@ -170,10 +170,10 @@ void norm_launch(struct build *b, const char *kernel, int64_t n_groups, int64_t 
     memcpy(&bits, &epsilon, sizeof bits);
     build_define(b, "M", workload_get(b->w, "m"));
     build_define(b, "N", workload_get(b->w, "n"));
-    build_define(b, "CENTRES", is_layer(b->w));
+    build_define(b, "CENTRES", norm_is_layer(b->w));
     build_define(b, "EPSILON_BITS", bits);
     build_launch(b, PHASE_RUN, kernel, grid, block,
-                 is_layer(b->w) ? (const int[]){0, 1, 2, 3, -1} : (const int[]){0, 1, 2, -1});
+                 norm_is_layer(b->w) ? (const int[]){0, 1, 2, 3, -1} : (const int[]){0, 1, 2, -1});
 }
 
 static const struct template *const templates[] = {&norm_rows, &norm_naive, NULL};

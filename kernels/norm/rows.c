@@ -16,7 +16,7 @@ static const char *const quantities[][2] = {
     {"turns", "ceil_div(size_n, wg * vec)"},
     {"waste", "turns * wg * vec / size_n"},
     {"lane_use", "min(vec, lanes) / max(lanes, 4)"},
-    {"local_bytes", "(wg > 1) * 8 * wg"},
+    {"local_bytes", "(wg > 1) * 4 * sums * wg"},
     {"groups", "size_m"},
     {NULL, NULL},
 };
@@ -31,8 +31,10 @@ static const char *const constraints[] = {
 
 static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
 {
-    const struct build_named constants[] = {
-        {"size_m", (double)workload_get(w, "m")}, {"size_n", (double)workload_get(w, "n")}, {NULL, 0}};
+    const struct build_named constants[] = {{"size_m", (double)workload_get(w, "m")},
+                                            {"size_n", (double)workload_get(w, "n")},
+                                            {"sums", norm_is_layer(w) ? 2 : 1}, /* of a row: of numbers, of squares */
+                                            {NULL, 0}};
 
     return build_space_on(d, s, constants, knobs, quantities, constraints, why);
 }

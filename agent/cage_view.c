@@ -48,9 +48,11 @@ static const char *const device_patterns[] = {"/dev/nvidia[0-9]*",  "/dev/nvidia
                                               "/dev/ion",           "/dev/kgsl-3d0"};
 
 /* Paths, or lists of them between colons, that people tell the runtimes by. */
-static const char *const by_environment[] = {
-    "LD_LIBRARY_PATH",   "LD_PRELOAD",        "OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "TUNE_OPENCL_LIBRARY",
-    "TUNE_CUDA_LIBRARY", "TUNE_NVML_LIBRARY", "TUNE_NVRTC",      "CUDA_HOME",         "TUNE_SYSFS"};
+static const char *const by_environment[] = {"LD_LIBRARY_PATH",   "LD_PRELOAD", "OCL_ICD_VENDORS",
+                                             "OCL_ICD_FILENAMES", "CUDA_HOME",  "TUNE_SYSFS"};
+
+/* Libraries that find others beside themselves (libnvrtc its libnvrtc-builtins): their folders. */
+static const char *const libraries[] = {"TUNE_OPENCL_LIBRARY", "TUNE_CUDA_LIBRARY", "TUNE_NVML_LIBRARY", "TUNE_NVRTC"};
 
 /* ---- the list ---- */
 
@@ -103,6 +105,32 @@ static enum err add_pattern(struct view *v, const char *pattern, enum view_use u
         if (!strstr(found.gl_pathv[i], "/" AGENT_LOCK))
             e = add(v, found.gl_pathv[i], use);
     globfree(&found);
+    return e;
+}
+
+/* A folder for all to write in is not shown for the sake of a library in it. */
+static bool is_shared(const char *folder)
+{
+    struct stat st;
+
+    return stat(folder, &st) != 0 || (st.st_mode & S_IWOTH) || strcmp(folder, "/") == 0;
+}
+
+static enum err add_library(struct view *v, const char *path)
+{
+    char folder[PATH_MAX], real[PATH_MAX];
+    struct stat st;
+    enum err e;
+
+    if (!path || path[0] != '/' || !realpath(path, real))
+        return ERR_OK;
+    e = add(v, path, VIEW_READ);
+    for (int i = 0; !e && i < 2; i++) { /* beside the name, and beside what it links to */
+        snprintf(folder, sizeof folder, "%s", i ? real : path);
+        if (stat(folder, &st) == 0 && !S_ISDIR(st.st_mode) && strrchr(folder, '/') > folder)
+            *strrchr(folder, '/') = '\0';
+        e = is_shared(folder) ? ERR_OK : add(v, folder, VIEW_READ);
+    }
     return e;
 }
 
@@ -167,6 +195,8 @@ static enum err add_named(struct view *v, const char *sees)
 
     for (size_t i = 0; !e && i < sizeof by_environment / sizeof *by_environment; i++)
         e = add_list(v, getenv(by_environment[i]));
+    for (size_t i = 0; !e && i < sizeof libraries / sizeof *libraries; i++)
+        e = add_library(v, getenv(libraries[i]));
     if (!e && n > 0) {
         own[n] = '\0';
         e = add(v, own, VIEW_READ);

@@ -20,7 +20,7 @@ enum err cuda_made_write(const char *cubin_path, const struct cuda_made *made, s
     const int n = snprintf(text, sizeof text, "%s\n%s\n", made->by, made->compiler);
 
     made_path(cubin_path, path);
-    return file_replace(path, text, (size_t)n, 0600, why);
+    return file_replace(path, text, (size_t)n, 0644, why); /* the agent's, for a child that is another user */
 }
 
 void cuda_made_read(const char *cubin_path, struct cuda_made *out)

@@ -215,13 +215,16 @@ static void submit(struct conn *c, const char *key)
 
 static void send_result(struct conn *c, const char *lease)
 {
+    const char *token = strstr(lease, "\"token\":");
     char args[900], trial[24];
 
+    assert_non_null(token);
     copy_text(lease, "trial", trial, sizeof trial);
-    snprintf(args, sizeof args,
-             "{\"trial\":\"%s\",\"token\":1,\"envelope\":{\"status\":\"ok\",\"time_ns\":1,\"flops\":1,\"device_ms\":1},"
-             "\"record\":\"%0500d\"}",
-             trial, 1);
+    snprintf(
+        args, sizeof args,
+        "{\"trial\":\"%s\",\"token\":%lld,\"envelope\":{\"status\":\"ok\",\"time_ns\":1,\"flops\":1,\"device_ms\":1},"
+        "\"record\":\"%0500d\"}",
+        trial, strtoll(token + strlen("\"token\":"), NULL, 10), 1);
     request(c, "trial_result", args);
 }
 

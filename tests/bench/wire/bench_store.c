@@ -240,10 +240,14 @@ static void live(struct client *c, int round)
     r = timed(c, "trial_lease of 64", "trial_lease", "{'agent':'a','key':'new','max':64}");
     cJSON_ArrayForEach(t, cJSON_GetObjectItem(r, "trials"))
     {
-        once(c, "trial_renew", "trial_renew", "{'agent':'a','trials':[{'trial':'%s','token':1}]}", text_in(t, "trial"));
+        const long long token = (long long)number_in(t, "token");
+
+        once(c, "trial_renew", "trial_renew", "{'agent':'a','trials':[{'trial':'%s','token':%lld}]}",
+             text_in(t, "trial"), token);
         once(c, "trial_result", "trial_result",
-             "{'trial':'%s','token':1,'envelope':{'status':'ok','time_ns':1,'flops':1,'device_ms':1},'record':'%0*d'}",
-             text_in(t, "trial"), LINE_BYTES, 1);
+             "{'trial':'%s','token':%lld,'envelope':{'status':'ok','time_ns':1,'flops':1,'device_ms':1},'record':'%0*d'"
+             "}",
+             text_in(t, "trial"), token, LINE_BYTES, 1);
     }
     cJSON_Delete(r);
     once(c, "job_status", "job_status", "{'job':'%s'}", job);

@@ -63,10 +63,10 @@ static void *load_main(void *arg)
             feed(c, job, &n);
         r = farm_must(c, "trial_lease", "{'agent':'%s','max':1}", name);
         grant = item_in(r, "trials", 0);
-        farm_do(
-            c, "trial_result",
-            "{'trial':'%s','token':1,'envelope':{'status':'ok','time_ns':1,'flops':1,'device_ms':1},'record':'%0500d'}",
-            text_in(grant, "trial"), 1);
+        farm_do(c, "trial_result",
+                "{'trial':'%s','token':%lld,'envelope':{'status':'ok','time_ns':1,'flops':1,'device_ms':1},'record':'%"
+                "0500d'}",
+                text_in(grant, "trial"), (long long)number_in(grant, "token"), 1);
         cJSON_Delete(r);
         l->n_cycles++;
         took_ns = clock_now_ns() - start_ns;

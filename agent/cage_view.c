@@ -215,7 +215,7 @@ enum err view_make(struct view *v, const char *dir, const char *cache_dir, const
 {
     enum err e;
 
-    *v = (struct view){NULL};
+    *v = (struct view){.entries = NULL};
     e = add_all(v, always_read, sizeof always_read / sizeof *always_read, VIEW_READ);
     if (!e)
         e = add_all(v, always_devices, sizeof always_devices / sizeof *always_devices, VIEW_DEVICE);
@@ -237,7 +237,7 @@ void view_fini(struct view *v)
     for (size_t i = 0; i < v->n; i++)
         free(v->entries[i].path);
     free(v->entries);
-    *v = (struct view){NULL};
+    *v = (struct view){.entries = NULL};
 }
 
 int view_groups(const struct view *v, gid_t *groups, int max)

@@ -226,7 +226,7 @@ static double attribute_of(const struct rule *rule, const Onnx__NodeProto *node,
     for (size_t i = 0; i < 2 && rule->attributes[i].name; i++)
         if (strlen(rule->attributes[i].name) == n && strncmp(rule->attributes[i].name, name, n) == 0)
             return onnx_attribute_real(node, rule->attributes[i].name, rule->attributes[i].otherwise);
-    assert(!"an attribute of the rule");
+    assert(false && "an attribute of the rule");
     return 0;
 }
 

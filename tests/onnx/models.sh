@@ -5,27 +5,14 @@
 # or channels in blocks of 16. Skips (77) without onnx and onnxruntime (scripts/install_deps.sh --bench) or a device.
 set -eu
 bin=$1 root=$2
-python=${TUNE_PEERS:-$HOME/.cache/tune-peers/venv}/bin/python
-. "$root/tests/scratch.sh"
-
-if ! "$python" -c 'import onnx, onnxruntime' 2>/dev/null; then
-    echo "skipped: no onnx and onnxruntime in $python"
-    exit 77
-fi
-export POCL_MAX_PTHREAD_COUNT=1 POCL_CACHE_DIR="${TMPDIR:-/tmp}/tune-onnx-test-pocl-$(id -u)"
-mkdir -p "$POCL_CACHE_DIR"
-if ! "$bin/tune" run "dense f32 m=1 n=4 k=4" --trials 1 --threads 1 -q -o "$dir/log.jsonl" >"$dir/run.out" 2>&1; then
-    echo "skipped: no record from an OpenCL device: $(tail -n 1 "$dir/run.out")"
-    exit 77
-fi
+. "$root/tests/onnx/with_onnx.sh"
+need_device
 
 # holds_with NAME FILE LAYOUT: the bundle of a model's FILE gives what onnxruntime gives.
 holds_with() {
     "$bin/tune" deploy "$dir/log.best.jsonl" --network "$2" --whole --allow-nearest --layout "$3" --name net -o "$dir/bundle" -q \
         >"$dir/deploy.out" 2>&1 || fail "$1 $3: not deployed"
-    sed 's/@BUNDLE@/net/g;s/@CAPS@/NET/g' "$root/examples/deploy_network/bundle.h.in" >"$dir/bundle.h"
-    ${CC:-cc} -O1 -I"$dir" -I"$dir/bundle" -o "$dir/app" "$root/examples/deploy_network/main.c" "$dir/bundle/net.c" -lOpenCL -lm -lpthread \
-        >"$dir/cc.out" 2>&1 || fail "$1 $3: its bundle does not compile"
+    compile_app "$1 $3"
     "$dir/app" --runs 0 --limit 1e-5 "$dir/models/$1" >"$dir/app.out" 2>&1 || fail "$1 $3: other outputs than onnxruntime's"
     echo "$1 $3: $(cat "$dir/app.out")"
 }

@@ -5,13 +5,7 @@
 # Skips (77) without onnx and onnxruntime (scripts/install_deps.sh --bench) or a device.
 set -eu
 bin=$1 root=$2
-python=${TUNE_PEERS:-$HOME/.cache/tune-peers/venv}/bin/python
-. "$root/tests/scratch.sh"
-
-if ! "$python" -c 'import onnx, onnxruntime' 2>/dev/null; then
-    echo "skipped: no onnx and onnxruntime in $python"
-    exit 77
-fi
+. "$root/tests/onnx/with_onnx.sh"
 if ! "$bin/tune" doctor >"$dir/doctor.out" 2>&1; then
     echo "skipped: \`tune doctor\` finds no device"
     exit 77

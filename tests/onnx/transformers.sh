@@ -8,21 +8,8 @@ set -eu
 bin=$1 root=$2 how=${3:-short}
 [ $# -lt 3 ] || shift
 shift 2
-python=${TUNE_PEERS:-$HOME/.cache/tune-peers/venv}/bin/python
-. "$root/tests/scratch.sh"
-
-if ! "$python" -c 'import onnx, onnxruntime' 2>/dev/null; then
-    echo "skipped: no onnx and onnxruntime in $python"
-    exit 77
-fi
-POCL_MAX_PTHREAD_COUNT=1 POCL_CACHE_DIR=${TMPDIR:-/tmp}/tune-onnx-test-pocl-$(id -u)
-export POCL_MAX_PTHREAD_COUNT POCL_CACHE_DIR
-mkdir -p "$POCL_CACHE_DIR"
-if ! "$bin/tune" run "dense f32 m=1 n=4 k=4" --trials 1 --threads 1 -q -o "$dir/log.jsonl" >"$dir/run.out" 2>&1; then
-    echo "skipped: no record from an OpenCL device: $(tail -n 1 "$dir/run.out")"
-    exit 77
-fi
-sed 's/@BUNDLE@/net/g;s/@CAPS@/NET/g' "$root/examples/deploy_network/bundle.h.in" >"$dir/bundle.h"
+. "$root/tests/onnx/with_onnx.sh"
+need_device
 
 # holds NAME TYPE: the bundle of a model gives what onnxruntime gives; attention is one layer for each of the model's.
 holds() {
@@ -32,8 +19,7 @@ holds() {
     ! grep -q ' = softmax ' "$folder/$1.graph" || fail "$1 $2: a softmax is left"
     "$bin/tune" deploy "$dir/log.best.jsonl" --network "$folder/$1.graph" --dtype "$2" --whole --allow-nearest --layout nchw --name net \
         -o "$dir/bundle" >"$dir/deploy.out" 2>&1 || fail "$1 $2: not deployed"
-    ${CC:-cc} -O1 -I"$dir" -I"$dir/bundle" -o "$dir/app" "$root/examples/deploy_network/main.c" "$dir/bundle/net.c" -lOpenCL -lm -lpthread \
-        >"$dir/cc.out" 2>&1 || fail "$1 $2: its bundle does not compile"
+    compile_app "$1 $2"
     "$dir/app" --runs 0 --limit "$(cat "$folder/limit")" "$folder" >"$dir/app.out" 2>&1 || fail "$1 $2: other outputs than onnxruntime's"
     echo "$1 $2: $(tail -n 1 "$dir/app.out")"
 }

@@ -142,6 +142,10 @@ int cmd_ask(const struct cli *c, enum err (*ask)(struct client *client, const st
  */
 enum err cmd_job(const struct cli *c, struct job *out, struct why *why);
 
+/* Adds a workload of the command line to a job, in its canonical text. ERR_INPUT with words, also for one that it has.
+ */
+enum err cmd_add_workload(struct job *j, const char *text, struct why *why);
+
 /* Makes the network of --network known to network_find and graph_find, under the words given there, where it is a file
  * (.graph, .net, .onnx); nothing for a built-in one or none. ERR_NOT_FOUND: no file, and no network of that name. */
 enum err cmd_network(const struct cli *c, struct why *why);

@@ -301,7 +301,7 @@ enum err cmd_workload(const char *text, struct workload *out, struct why *why)
     return e;
 }
 
-static enum err add_workload(struct job *j, const char *text, struct why *why)
+enum err cmd_add_workload(struct job *j, const char *text, struct why *why)
 {
     struct workload w;
     struct buf canonical;
@@ -364,7 +364,7 @@ static enum err add_work(const struct cli *c, struct job *j, struct why *why)
     if (c->n_rest == 0)
         return why_set(why, ERR_INPUT, "no workload: expected e.g. \"dense f32 m=64 n=2048 k=512\", or --network NAME");
     for (int i = 0; i < c->n_rest && !e; i++)
-        e = add_workload(j, c->rest[i], why);
+        e = cmd_add_workload(j, c->rest[i], why);
     return e;
 }
 

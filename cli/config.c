@@ -70,21 +70,6 @@ enum err cmd_check_subject(const struct cli *c, const char *other, struct why *w
     return c->n_rest ? cmd_workload(c->rest[0], &w, why) : ERR_OK;
 }
 
-static enum err add_workload(struct job *j, const char *given, struct why *why)
-{
-    struct workload w;
-    struct buf text;
-    enum err e = cmd_workload(given, &w, why);
-
-    buf_init(&text, WORKLOAD_MAX_TEXT);
-    if (!e)
-        e = workload_text(&w, &text);
-    if (!e)
-        e = job_add_layer(j, buf_text(&text), "", 1);
-    buf_fini(&text);
-    return e;
-}
-
 enum err cmd_config(const struct cli *c, const struct device_desc *d, struct task *t, size_t *i_arm, struct config *out,
                     struct why *why)
 {
@@ -97,7 +82,7 @@ enum err cmd_config(const struct cli *c, const struct device_desc *d, struct tas
     snprintf(j.strategy, sizeof j.strategy, "random");
     if (wanted)
         snprintf(j.templates, sizeof j.templates, "%s", wanted);
-    e = spec ? cmd_kernel_spec(c, spec, &j, why) : add_workload(&j, c->rest[0], why);
+    e = spec ? cmd_kernel_spec(c, spec, &j, why) : cmd_add_workload(&j, c->rest[0], why);
     if (!e)
         e = task_init(t, &j, 0, d, why);
     job_fini(&j);

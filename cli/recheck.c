@@ -2,7 +2,6 @@
 /* recheck.c - `tune recheck`: measures a best log again beside its runners-up and names what no longer wins. */
 #include "cli/cmd.h"
 
-#include "kernels/spec/spec.h"
 #include "kernels/template.h"
 #include "logs/compare.h"
 #include "tuner/measure.h"
@@ -37,6 +36,7 @@ struct recheck {
     const struct cli *cli;
     struct link *link;
     struct job job;
+    struct job own; /* of --kernel-spec: a person's kernel; no spec in it: none */
     struct device_choice device;
     struct best_set *best;
     struct checked *now; /* the one being measured */
@@ -211,9 +211,9 @@ static void judge(struct recheck *k, const struct checked *c)
 }
 
 /* A workload that no template computes, and no job file that was given. */
-static enum err check_workload(const struct job *j, const char *workload, struct why *why)
+static enum err check_workload(const struct job *own, const char *workload, struct why *why)
 {
-    if (j->spec && strcmp(j->layers[0].workload, workload) == 0)
+    if (own->spec && strcmp(own->layers[0].workload, workload) == 0)
         return ERR_OK;
     if (strncmp(workload, "replay ", 7) == 0)
         return why_set(why, ERR_NOT_FOUND,
@@ -221,7 +221,7 @@ static enum err check_workload(const struct job *j, const char *workload, struct
                        "nothing to measure again");
     if (strncmp(workload, "kernel ", 7) == 0)
         return why_set(why, ERR_NOT_FOUND, "it is of a kernel of somebody's own%s",
-                       j->spec ? ", not of the job file's" : ": name its job file with --kernel-spec");
+                       own->spec ? ", not of the job file's" : ": name its job file with --kernel-spec");
     return ERR_OK;
 }
 
@@ -255,20 +255,16 @@ static enum err tell_unknown(const struct task *t, const struct record *r, struc
 /* The task of one best record with its runners-up; ERR_NOT_FOUND when this tune cannot make it any more. */
 static enum err prepare(struct recheck *k, const struct record *r, const char *log, struct checked *c, struct why *why)
 {
-    const char *spec = cli_text(k->cli, "kernel-spec");
+    const bool is_own = strncmp(r->workload, "kernel ", 7) == 0;
     struct job j;
-    enum err e = ERR_OK;
+    enum err e = check_workload(&k->own, r->workload, why);
 
     job_init(&j);
     snprintf(j.strategy, sizeof j.strategy, "random");
-    if (spec && strncmp(r->workload, "kernel ", 7) == 0)
-        e = cmd_kernel_spec(k->cli, spec, &j, why);
-    if (!e)
-        e = check_workload(&j, r->workload, why);
-    if (!e && !j.spec)
+    if (!e && !is_own)
         e = job_add_layer(&j, r->workload, "", 1);
     if (!e)
-        e = task_init(&c->task, &j, 0, &k->device.desc, why);
+        e = task_init(&c->task, is_own ? &k->own : &j, 0, &k->device.desc, why);
     job_fini(&j);
     if (!e)
         e = task_take(&c->task, r, ORIGIN_WARM);
@@ -343,14 +339,13 @@ static enum err check_all(struct recheck *k, const char *path, struct why *why)
 }
 
 /* A job file that is none is told before a farm is started. */
-static enum err check_spec(const struct cli *c, struct why *why)
+static enum err read_own(struct recheck *k, struct why *why)
 {
-    const char *path = cli_text(c, "kernel-spec");
-    struct spec *s = NULL;
-    enum err e = path ? cmd_spec_open(c, path, &s, why) : ERR_OK;
+    const char *path = cli_text(k->cli, "kernel-spec");
 
-    spec_free(s);
-    return e;
+    job_init(&k->own);
+    snprintf(k->own.strategy, sizeof k->own.strategy, "random");
+    return path ? cmd_kernel_spec(k->cli, path, &k->own, why) : ERR_OK;
 }
 
 static int run(const struct cli *c)
@@ -365,7 +360,7 @@ static int run(const struct cli *c)
         return cmd_fail(why_set(&why, ERR_INPUT, "expected one best log, e.g. conv.best.jsonl"), &why);
     job_init(&k.job);
     cmd_timing(c, &k.job);
-    e = check_spec(c, &why);
+    e = read_own(&k, &why);
     if (!e)
         e = best_new(&k.best);
     if (!e)
@@ -377,6 +372,7 @@ static int run(const struct cli *c)
     link_close(&l);
     best_free(k.best);
     job_fini(&k.job);
+    job_fini(&k.own);
     if (e)
         return cmd_fail(e, &why);
     assert(k.n_drifted <= k.n_ok + k.n_beaten);

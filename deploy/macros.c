@@ -15,6 +15,7 @@
 /* One record that becomes macros. */
 struct row {
     const struct record *record;
+    char *macros; /* owned; NULL: its knobs are no config */
     char target[MAX_TARGET];
     const char *sizes; /* "256,256"; "" = the workload has none */
 };
@@ -64,8 +65,7 @@ static bool same_kernel(const char *workload, const char *own, const char **size
 static bool make_row(const struct record *r, const struct spec *s, struct row *out)
 {
     const char *own = spec_workload(s);
-    struct buf unused;
-    bool is_config;
+    struct buf macros;
 
     *out = (struct row){.record = r};
     if (!r->workload || !same_kernel(r->workload, own, &out->sizes))
@@ -73,10 +73,11 @@ static bool make_row(const struct record *r, const struct spec *s, struct row *o
     if (strcmp(r->workload, own) == 0 && r->template_version != spec_version(s))
         return false;
     set_target(r, out->target);
-    buf_init(&unused, MACROS_BYTES);
-    is_config = spec_macros(s, r->knobs, &unused, NULL) == ERR_OK;
-    buf_fini(&unused);
-    return is_config;
+    buf_init(&macros, MACROS_BYTES);
+    if (spec_macros(s, r->knobs, &macros, NULL) == ERR_OK)
+        out->macros = buf_take(&macros);
+    buf_fini(&macros);
+    return out->macros != NULL;
 }
 
 static int by_place(const struct row *x, const struct row *y)
@@ -109,19 +110,32 @@ static enum err collect(const struct best_set *best, const struct spec *s, struc
     for (size_t i = 0; i < out->n; i++)
         if (n == 0 || by_place(&out->list[n - 1], &out->list[i]) != 0)
             out->list[n++] = out->list[i];
+        else
+            free(out->list[i].macros);
     out->n = n;
     return ERR_OK;
 }
 
-static void put_knobs(const struct row *r, const struct spec *s, struct buf *out)
+/* Words of a record, which somebody else may have written, within a comment: they do not end it. */
+static void put_words(const char *words, struct buf *out)
+{
+    for (const char *at = words; *at; at++)
+        buf_printf(out, "%c", (unsigned char)*at < ' ' || *at == 127 || *at == '*' || *at == '\\' ? ' ' : *at);
+}
+
+static void put_macros(const struct row *r, struct buf *out)
 {
     const double gflops = record_gflops(r->record);
 
-    buf_printf(out, "/* %s, %s: %.4g ms", device_name(r->record), r->record->workload, r->record->time_ns / 1e6);
+    buf_puts(out, "/* ");
+    put_words(device_name(r->record), out);
+    buf_puts(out, ", ");
+    put_words(r->record->workload, out);
+    buf_printf(out, ": %.4g ms", r->record->time_ns / 1e6);
     if (gflops > 0)
         buf_printf(out, ", %.4g GFLOPS", gflops);
     buf_puts(out, " */\n");
-    spec_macros(s, r->record->knobs, out, NULL);
+    buf_puts(out, r->macros);
 }
 
 /* "PROBLEM_SIZE_0 == 256 && PROBLEM_SIZE_1 == 256" */
@@ -135,7 +149,7 @@ static void put_sizes(const char *sizes, struct buf *out)
     }
 }
 
-static void put_target(const struct row *r, size_t n, const struct spec *s, struct buf *out)
+static void put_target(const struct row *r, size_t n, struct buf *out)
 {
     assert(n > 0);
     for (size_t i = 0; i < n; i++) {
@@ -144,7 +158,7 @@ static void put_target(const struct row *r, size_t n, const struct spec *s, stru
             put_sizes(r[i].sizes, out);
             buf_puts(out, "\n");
         }
-        put_knobs(&r[i], s, out);
+        put_macros(&r[i], out);
     }
     if (n > 1)
         buf_printf(out,
@@ -162,7 +176,7 @@ static void put_guard(const char *line, const char *workload, struct buf *out)
     buf_puts(out, "_MACROS_H\n");
 }
 
-static void put_rows(const struct rows *rows, const struct spec *s, struct buf *out)
+static void put_rows(const struct rows *rows, struct buf *out)
 {
     const bool several = strcmp(rows->list[0].target, rows->list[rows->n - 1].target) != 0;
     size_t n;
@@ -172,7 +186,7 @@ static void put_rows(const struct rows *rows, const struct spec *s, struct buf *
             ;
         if (several)
             buf_printf(out, "%s defined TARGET_%s\n", i ? "#elif" : "#if", rows->list[i].target);
-        put_target(&rows->list[i], n, s, out);
+        put_target(&rows->list[i], n, out);
     }
     if (several)
         buf_puts(out, "#else\n#error \"expected one of the TARGET_ macros above\"\n#endif\n");
@@ -190,14 +204,17 @@ enum err deploy_macros(const struct best_set *best, const struct spec *s, const 
     if (rows.n == 0)
         e = why_set(why, ERR_NOT_FOUND, "no record with status ok of this version of '%s'", spec_workload(s));
     if (!e) {
-        buf_printf(out, "/* %s - made by `tune deploy`: the best macros that were measured of %s. */\n", file,
-                   spec_workload(s));
+        buf_puts(out, "/* ");
+        put_words(file, out);
+        buf_printf(out, " - made by `tune deploy`: the best macros that were measured of %s. */\n", spec_workload(s));
         put_guard("#ifndef", spec_workload(s), out);
         put_guard("#define", spec_workload(s), out);
-        put_rows(&rows, s, out);
+        put_rows(&rows, out);
         buf_puts(out, "#endif\n");
         e = out->failed ? why_set(why, out->failed, "%s", err_words(out->failed)) : ERR_OK;
     }
+    for (size_t i = 0; i < rows.n; i++)
+        free(rows.list[i].macros);
     free(rows.list);
     return e;
 }

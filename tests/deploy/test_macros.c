@@ -123,6 +123,18 @@ static void devices_and_sizes_are_chosen_by_macros(void **state)
     best_free(best);
 }
 
+/* A log comes from anywhere: its names are no text of the header. */
+static void names_do_not_end_a_comment(void **state)
+{
+    struct best_set *best;
+
+    (void)state;
+    assert_int_equal(best_new(&best), ERR_OK);
+    add(best, "kernel scale x=*/\n#define_X problem_size=1000", "Mali */\n#undef GROUP\n#define GROUP 77 /*", "a", 4);
+    assert_int_equal(group_of(best, ""), 4);
+    best_free(best);
+}
+
 static void records_of_other_kernels_and_versions_are_left_out(void **state)
 {
     struct best_set *best;
@@ -155,6 +167,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_device_of_one_size_needs_no_macro),
         cmocka_unit_test(devices_and_sizes_are_chosen_by_macros),
+        cmocka_unit_test(names_do_not_end_a_comment),
         cmocka_unit_test(records_of_other_kernels_and_versions_are_left_out),
     };
 

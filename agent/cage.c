@@ -53,7 +53,7 @@ void cage_plan(struct cage *c, const char *sees)
     for (size_t i = 0; !c->spaces && i < sizeof wanted / sizeof *wanted; i++)
         if (may_have(wanted[i]))
             c->spaces = wanted[i];
-    if (geteuid() == 0 && !(c->spaces & CLONE_NEWUSER))
+    if (geteuid() == 0) /* in a user namespace it fails, and is said */
         c->uid = FIRST_UID + (unsigned)getpid();
 }
 
@@ -153,7 +153,8 @@ static int limit(int what, rlim_t n)
 /* Processes are counted for a user; for one who has others, only in a namespace that has its own count. */
 static void set_limits(const struct cage *c, struct cage_report *r)
 {
-    const bool counted = c->uid || ((c->spaces & CLONE_NEWUSER) && !older_than(NPROC_IN_SPACE));
+    const bool in_space = (c->spaces & CLONE_NEWUSER) != 0;
+    const bool counted = in_space ? !c->uid && !older_than(NPROC_IN_SPACE) : c->uid != 0;
     const long cpus = sysconf(_SC_NPROCESSORS_CONF);
 
     lack(r, "limit of files", limit(RLIMIT_NOFILE, MAX_FILES));

@@ -23,9 +23,6 @@
 #ifndef SECCOMP_FILTER_FLAG_SPEC_ALLOW
 #define SECCOMP_FILTER_FLAG_SPEC_ALLOW 4 /* without it older kernels slow the code down */
 #endif
-#ifndef CLONE_NEWTIME
-#define CLONE_NEWTIME 0x80
-#endif
 #ifndef CLONE_NEWCGROUP
 #define CLONE_NEWCGROUP 0x02000000
 #endif
@@ -36,7 +33,13 @@
 #define MAX_CODE 400
 
 /* Numbers of the calls that are the same everywhere, for headers older than they. */
-enum { CALL_IO_URING_SETUP = 425, CALL_PIDFD_OPEN = 434, CALL_CLONE3 = 435, CALL_PIDFD_GETFD = 438 };
+enum {
+    CALL_PIDFD_SEND_SIGNAL = 424,
+    CALL_IO_URING_SETUP = 425,
+    CALL_PIDFD_OPEN = 434,
+    CALL_CLONE3 = 435,
+    CALL_PIDFD_GETFD = 438
+};
 
 /* Others' processes, the kernel's inside, mounts, other users, keys, clocks, machines. */
 static const int refused[] = {
@@ -46,6 +49,7 @@ static const int refused[] = {
     SYS_process_vm_readv,
     SYS_process_vm_writev,
     SYS_kcmp,
+    CALL_PIDFD_SEND_SIGNAL, /* which takes a folder of /proc, too */
     CALL_PIDFD_OPEN,
     CALL_PIDFD_GETFD,
     SYS_setsid,

@@ -76,12 +76,12 @@ static enum err add_all(struct view *v, const char *const *paths, size_t n, enum
     return e;
 }
 
-static enum err add_list(struct view *v, const char *list)
+static enum err add_list(struct view *v, const char *list, const char *between)
 {
     enum err e = ERR_OK;
 
     while (!e && list && *list) {
-        const size_t n = strcspn(list, ": ");
+        const size_t n = strcspn(list, between);
         char path[PATH_MAX];
 
         if (n && n < sizeof path) {
@@ -191,10 +191,10 @@ static enum err add_named(struct view *v, const char *sees)
 {
     char own[PATH_MAX];
     const ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
-    enum err e = add_list(v, sees);
+    enum err e = add_list(v, sees, ":");
 
     for (size_t i = 0; !e && i < sizeof by_environment / sizeof *by_environment; i++)
-        e = add_list(v, getenv(by_environment[i]));
+        e = add_list(v, getenv(by_environment[i]), ": "); /* LD_PRELOAD has blanks */
     for (size_t i = 0; !e && i < sizeof libraries / sizeof *libraries; i++)
         e = add_library(v, getenv(libraries[i]));
     if (!e && n > 0) {
@@ -248,7 +248,7 @@ int view_groups(const struct view *v, gid_t *groups, int max)
         struct stat st;
 
         if (v->entries[i].use == VIEW_DEVICE && n < max && stat(v->entries[i].path, &st) == 0 &&
-            (st.st_mode & S_IRWXG) && !(st.st_mode & S_IWOTH))
+            (st.st_mode & S_IRWXG) && !(st.st_mode & S_IWOTH) && st.st_gid != 0)
             groups[n++] = st.st_gid;
     }
     return n;
@@ -335,11 +335,17 @@ static int show(const struct view_entry *x)
 
 static int enter_new_root(const char *dir)
 {
+    int e;
+
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
-        mount("tmpfs", dir, "tmpfs", MS_NOSUID | MS_NODEV, ROOT_OPTIONS) != 0 || chdir(dir) != 0 ||
-        mkdir("." OLD, 0700) != 0 || syscall(SYS_pivot_root, ".", "." OLD) != 0 || chdir("/") != 0)
+        mount("tmpfs", dir, "tmpfs", MS_NOSUID | MS_NODEV, ROOT_OPTIONS) != 0)
         return errno;
-    return 0;
+    if (chdir(dir) == 0 && mkdir("." OLD, 0700) == 0 && syscall(SYS_pivot_root, ".", "." OLD) == 0 && chdir("/") == 0)
+        return 0;
+    e = errno; /* on an initramfs there is no other root: the work directory is not to stay covered */
+    (void)!chdir("/");
+    umount2(dir, MNT_DETACH);
+    return e;
 }
 
 /* Where this namespace's own may not be mounted (containers cover parts of theirs) only what tells of the machine. */

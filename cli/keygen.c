@@ -38,6 +38,8 @@ static int run(const struct cli *c)
 
     if (c->n_rest != 1)
         return cmd_fail(why_set(&why, ERR_INPUT, "expected one file name, e.g. tune keygen farm.key"), &why);
+    if (cli_get(c, "key-file")->given && !cli_text(c, "agent") && !cli_text(c, "user"))
+        return cmd_fail(why_set(&why, ERR_INPUT, "--key-file: expected --agent NAME or --user NAME, too"), &why);
     e = cli_text(c, "agent") || cli_text(c, "user") ? make_for(c, &why) : key_make(c->rest[0], &why);
     if (e)
         return cmd_fail(e, &why);

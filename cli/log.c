@@ -2,7 +2,9 @@
 /* log.c - `tune log`: the verbs by table, and what they share. */
 #include "cli/log.h"
 
+#include "core/buf.h"
 #include "core/err.h"
+#include "core/file_out.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -66,6 +68,19 @@ static bool take(const struct record *r, const char *line, size_t n, void *arg)
     if (!g->key || strcmp(g->key, r->key) == 0)
         g->failed = best_add(g->best, r);
     return g->failed == ERR_OK;
+}
+
+enum err log_write(const char *path, const struct buf *content, struct why *why)
+{
+    struct file_out f;
+    enum err e = file_out_open(&f, path, 0644, why);
+
+    if (!e)
+        e = file_out_put(&f, content->data, content->len, why);
+    if (!e)
+        e = file_out_commit(&f, why);
+    file_out_close(&f);
+    return e;
 }
 
 enum err log_best(const char *const *paths, int n_paths, const char *key, struct best_set **out, struct why *why)

@@ -5,6 +5,7 @@
 
 #include "cli/cmd.h"
 #include "cli/curve.h"
+#include "core/buf.h"
 #include "core/err.h"
 #include "formats/convert.h"
 
@@ -27,6 +28,9 @@ enum err log_need(const struct cli *c, int most, const char *example, struct why
 
 /* Where a summary goes: standard output, or standard error when that is where the lines go. */
 FILE *log_summary(const char *out);
+
+/* Writes a whole file; "-" = standard output. ERR_IO with words. */
+enum err log_write(const char *path, const struct buf *content, struct why *why);
 
 /* convert_lines_fd with the format told by content. */
 enum err log_lines_of(int fd, const char *path, bool (*each)(const struct log_line *line, void *arg), log_warn *warn,

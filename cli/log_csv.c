@@ -146,8 +146,9 @@ static bool find_knobs(const struct record *r, const char *line, size_t n_line, 
         if (i < t->n_knobs || t->failed)
             continue;
         t->failed = VEC_ROOM(t->knobs, t->cap, t->n_knobs + 1, MAX_KNOBS);
-        if (!t->failed)
-            t->knobs[t->n_knobs++] = strdup(knob->string);
+        if (!t->failed && !(t->knobs[t->n_knobs] = strdup(knob->string)))
+            t->failed = ERR_NOMEM;
+        t->n_knobs += !t->failed;
     }
     return !t->failed;
 }
@@ -227,9 +228,7 @@ static enum err write_table(const struct cli *c, struct table *t, const char *pa
         e = pass(c, t, put_row, say_nothing, why);
     if (!e && t->n == 0)
         e = why_set(why, ERR_INPUT, "%s has no record: nothing was written", c->rest[0]);
-    if (!e && strcmp(path, "-") == 0)
-        return fwrite(t->out.data, 1, t->out.len, stdout) == t->out.len ? ERR_OK : ERR_IO;
-    return e ? e : file_replace(path, t->out.data, t->out.len, 0644, why);
+    return e ? e : log_write(path, &t->out, why);
 }
 
 static int run(const struct cli *c)

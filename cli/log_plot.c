@@ -123,10 +123,8 @@ static enum err write_picture(const struct curve *curves, size_t n, const struct
     e = curve_svg(curves, n, &svg);
     if (e)
         why_set(why, e, "the picture: %s", err_words(e));
-    else if (strcmp(path, "-") == 0)
-        fputs(buf_text(&svg), stdout);
     else
-        e = file_replace(path, svg.data, svg.len, 0644, why);
+        e = log_write(path, &svg, why);
     buf_fini(&svg);
     return e;
 }

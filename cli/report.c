@@ -58,10 +58,8 @@ static enum err write_report(const struct cli *c, const struct report *p, const 
     e = page_report(buf_text(&title), buf_text(&p->rows), &html);
     if (e)
         why_set(why, e, "the report: %s", err_words(e));
-    else if (strcmp(path, "-") == 0)
-        e = fwrite(html.data, 1, html.len, stdout) == html.len ? ERR_OK : ERR_IO;
     else
-        e = file_replace(path, html.data, html.len, 0644, why);
+        e = log_write(path, &html, why);
     buf_fini(&html);
     buf_fini(&title);
     return e;

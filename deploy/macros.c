@@ -59,7 +59,7 @@ static bool same_kernel(const char *workload, const char *own, const char **size
         return false;
     *sizes = strstr(workload + n, key);
     *sizes = *sizes ? *sizes + strlen(key) : "";
-    return (*sizes)[strspn(*sizes, "0123456789,")] == '\0';
+    return (*sizes)[strspn(*sizes, "0123456789,")] == '\0' && !strstr(*sizes, ",,") && **sizes != ',';
 }
 
 static bool make_row(const struct record *r, const struct spec *s, struct row *out)
@@ -68,8 +68,8 @@ static bool make_row(const struct record *r, const struct spec *s, struct row *o
     struct buf macros;
 
     *out = (struct row){.record = r};
-    if (!r->workload || !same_kernel(r->workload, own, &out->sizes))
-        return false;
+    if (!r->workload || !same_kernel(r->workload, own, &out->sizes) || !*out->sizes != !strstr(own, " problem_size="))
+        return false; /* some sizes, or none at all */
     if (strcmp(r->workload, own) == 0 && r->template_version != spec_version(s))
         return false;
     set_target(r, out->target);

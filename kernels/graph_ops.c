@@ -459,7 +459,8 @@ static bool fits_mask(const struct graph_node *n, const struct graph_shape *mask
     const char *word = strstr(n->words, "mask=");
     struct graph_shape shape = {.rank = 0};
 
-    for (const char *axis = word ? word + strlen("mask=") : ""; *axis && strchr("bhqk", *axis); axis++)
+    for (const char *axis = word ? word + strlen("mask=") : "";
+         *axis && strchr("bhqk", *axis) && shape.rank < GRAPH_MAX_RANK; axis++)
         shape.dim[shape.rank++] = *axis == 'b' ? a->b : *axis == 'h' ? a->heads : *axis == 'q' ? a->q : a->k;
     return mask ? graph_same_shape(mask, &shape) : shape.rank == 0;
 }

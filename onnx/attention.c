@@ -298,8 +298,8 @@ static bool is_number(const struct onnx_value *v, double *out)
 /* A value that is read by `n_readers` alone becomes part of the attention. */
 static bool take(struct found *f, const struct onnx_value *v, size_t n_readers)
 {
-    if (!onnx_is_activation(v) || !v->maker || v->n_readers != n_readers || v->is_output ||
-        f->n_inner == sizeof f->inner / sizeof f->inner[0])
+    if (!onnx_is_activation(v) || !v->maker || v->role == ONNX_UNSUPPORTED || v->n_readers != n_readers ||
+        v->is_output || f->n_inner == sizeof f->inner / sizeof f->inner[0])
         return false;
     f->inner[f->n_inner++] = v;
     return true;
@@ -425,7 +425,8 @@ static bool is_product(const struct onnx_import *m, const struct onnx_value *v)
             return true;
         if (is_node(v->maker, "Where"))
             v = onnx_in(m, v->maker, onnx_is_activation(onnx_in(m, v->maker, 1)) ? 1 : 2);
-        else if (is_node(v->maker, "Cast") || is_node(v->maker, "Identity") || is_node(v->maker, "Add"))
+        else if (v->is_float &&
+                 (is_node(v->maker, "Cast") || is_node(v->maker, "Identity") || is_node(v->maker, "Add")))
             v = onnx_in(m, v->maker, 0);
         else if (!unscaled(m, &v, &scale))
             return false;
@@ -453,7 +454,7 @@ static bool find_product(const struct onnx_import *m, const struct onnx_value *v
     while (take(f, v, 1) && !is_node(v->maker, "MatMul")) {
         if (unscaled(m, &v, &f->a.scale))
             is_scaled = true;
-        else if (is_node(v->maker, "Cast") || is_node(v->maker, "Identity"))
+        else if (v->is_float && (is_node(v->maker, "Cast") || is_node(v->maker, "Identity")))
             v = onnx_in(m, v->maker, 0);
         else if (is_scaled || !(is_node(v->maker, "Where") ? take_where(m, f, &v)
                                 : is_node(v->maker, "Add") ? take_sum(m, f, &v)

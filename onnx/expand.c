@@ -57,7 +57,7 @@ struct expanding {
     struct onnx_memory *memory;
     Onnx__NodeProto **nodes;
     const char **origins;
-    size_t n, most;
+    size_t n;
     const Onnx__NodeProto *of; /* the node at hand */
     bool left_out[26];         /* letters that nothing gives */
     bool failed;               /* no memory */
@@ -237,15 +237,13 @@ static const char *put_node(struct expanding *x, const struct expansion *e, cons
     if (!n)
         return NULL;
     p += counts;
-    if (p[1] == '*') {
-        n->output = x->of->output;
-        n->n_output = x->of->n_output;
-    }
     letter = is_output ? 0 : *p - 'a';
     x->left_out[letter] = x->left_out[letter] && is_output;
-    if (n->n_output)
+    if (p[1] == '*') { /* all of the operator's, be they none */
+        n->output = x->of->output;
+        n->n_output = x->of->n_output;
         p += 2;
-    else
+    } else
         n->output[n->n_output++] = value_at(x, &p);
     assert(*p == '=');
     if (*++p == '#')
@@ -295,7 +293,7 @@ enum err onnx_expand_nodes(struct onnx_file *f, const char *const **origins, str
     Onnx__GraphProto *g = f->model->graph;
     bool any;
     const size_t most = count_nodes(g, &any);
-    struct expanding x = {.memory = &f->memory, .most = most};
+    struct expanding x = {.memory = &f->memory};
 
     *origins = NULL;
     if (!any)

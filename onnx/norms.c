@@ -55,7 +55,8 @@ bool onnx_norm_rows(struct onnx_import *m, const Onnx__NodeProto *node, const st
 
 static bool is_node(const struct onnx_value *v, const char *op)
 {
-    return onnx_is_activation(v) && v->maker && v->maker->op_type && strcmp(v->maker->op_type, op) == 0;
+    return onnx_is_activation(v) && v->maker && v->role != ONNX_UNSUPPORTED && v->maker->op_type &&
+           strcmp(v->maker->op_type, op) == 0;
 }
 
 static const struct onnx_value *in(const struct onnx_import *m, const struct onnx_value *v, size_t i)

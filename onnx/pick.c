@@ -146,6 +146,10 @@ static struct onnx_value *tuples_named(struct onnx_import *m, const Onnx__NodePr
         return NULL;
     }
     *run = graph_stretch(&x->shape, n_batch + n, x->shape.rank);
+    if (*run < 1) {
+        onnx_refuse(m, "of no elements");
+        return NULL;
+    }
     out = new_numbers(m, node, &(struct graph_shape){1, {n_tuples}});
     for (int64_t i = 0; out && i < n_tuples; i++) {
         int64_t place = n_batch ? i / graph_stretch(&at->shape, n_batch, rank - 1) : 0, index;

@@ -72,7 +72,7 @@ static bool read_angles(struct turning *t, size_t i, struct onnx_value *out)
     Onnx__NodeProto gather = *t->node;
     int64_t b;
 
-    if (!cache || cache->shape.dim[cache->shape.rank - 1] != t->n / 2 || cache->shape.rank != (at ? 2 : 3))
+    if (!cache || cache->shape.rank != (at ? 2 : 3) || cache->shape.dim[cache->shape.rank - 1] != t->n / 2)
         return onnx_refuse(t->m, "expected cosines and sines of half as many numbers"), false;
     gather.op_type = rows;
     gather.n_input = 2;

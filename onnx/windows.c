@@ -233,6 +233,9 @@ static enum onnx_role conv_of_volume(struct onnx_import *m, const Onnx__NodeProt
     int i;
 
     key[GRAPH_GROUPS] = onnx_attribute_int(node, "group", 1);
+    if (!read_three(node, "kernel_shape", &z.window, &key[GRAPH_R]) || z.window != w->shape.dim[2] ||
+        key[GRAPH_R] != w->shape.dim[3] || key[GRAPH_S] != w->shape.dim[4])
+        return onnx_refuse(m, "a kernel_shape that is not that of the weights");
     if (!read_depth(m, node, &z, key) || !onnx_dense(m, &x))
         return m->failed ? ONNX_TUNED : ONNX_UNSUPPORTED;
     i = slices(m, &x, &z, &n_out);

@@ -25,7 +25,7 @@ tune.farm = (function () {
     return new Map(waiting.map((j, i) => [j.job, i + 1]));
   }
 
-  function progress(j, place) {
+  function progress(j) {
     const p = j.progress || {}, parts = [];
     if (p.total > 0 && !ended(j)) parts.push(tune.bar(p.done / p.total), `${tune.count(p.done)}/${tune.count(p.total)}`);
     else parts.push(tune.count(j.trials.done) + (ended(j) ? "" : " done"));
@@ -113,10 +113,10 @@ tune.farm = (function () {
       devices.clear(); seen.forEach((d, a) => devices.set(a, d));
       draw();
     }
-    const tick = setInterval(drawDevices, 5000);
+    setInterval(drawDevices, 5000);
     document.title = "tune";
     return {
-      refresh, leave: () => clearInterval(tick),
+      refresh,
       job: (j) => { jobs.set(j.job, j); soon(); },
       device: (d) => { devices.set(d.agent, { ...devices.get(d.agent), ...d, mode: d.mode, reserved: d.reserved }); soon(); },
       builder: (b) => { builders.set(b.agent, b); soon(); },
@@ -147,7 +147,7 @@ tune.farm = (function () {
         fill(box, el("h1", null, agent), el("p", { class: "note" }, e.message));
       }
     }
-    return { refresh, device: (d) => { if (d.agent === agent) refresh(); }, leave: () => {} };
+    return { refresh, device: (d) => { if (d.agent === agent) refresh(); } };
   }
 
   return { overview, device };

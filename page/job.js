@@ -55,7 +55,7 @@ tune.job = (function () {
 
   function view(main, id) {
     const top = el("div", { id: "job" }), note = el("div"), all = tune.trials.create({ detail });
-    let after = 0, busy = false, again = false, gone = false;
+    let after = 0, busy = false, again = false;
     fill(main, top, note, all.root);
     const compare = el("form", { class: "line", onsubmit: (e) => { e.preventDefault(); const other = e.target.elements.other.value.trim(); if (/^j\d+$/.test(other)) location.href = `/compare/${id}/${other}`; } },
       el("label", null, "compare with job ", el("input", { name: "other", size: 8, placeholder: "j12", pattern: "j[0-9]+", required: true, autocomplete: "off" })), el("button", null, "compare"));
@@ -67,7 +67,6 @@ tune.job = (function () {
         do {
           again = false;
           const j = await get("jobs/" + id);
-          if (gone) return;
           document.title = `${id} ${j.title} – tune`;
           fill(top, head(j), compare);
           if (!after && j.records > MOST) {
@@ -84,7 +83,7 @@ tune.job = (function () {
         busy = false;
       }
     }
-    return { refresh, job: (j) => { if (j.job === id) refresh(); }, leave: () => (gone = true) };
+    return { refresh, job: (j) => { if (j.job === id) refresh(); } };
   }
 
   /* ---- two jobs ---- */
@@ -118,7 +117,7 @@ tune.job = (function () {
         fill(box, el("p", { class: "note bad" }, e.message));
       }
     }
-    return { refresh, job: (j) => { if (ids.includes(j.job)) refresh(); }, leave: () => {} };
+    return { refresh, job: (j) => { if (ids.includes(j.job)) refresh(); } };
   }
 
   return { view, compare, part };

@@ -143,5 +143,5 @@ tune.stats = (function () {
     return n === 0 ? NaN : n % 2 ? s[(n - 1) / 2] : (s[n / 2 - 1] + s[n / 2]) / 2;
   }
 
-  return { isGood, configOf, configs, ranked, tie, layers, curve, failures, templates, knobNames, importance, median };
+  return { isGood, configOf, configs, ranked, tie, layers, curve, failures, templates, importance, median };
 })();

@@ -53,7 +53,7 @@ static enum err check_user(struct call *c, const char *name)
 
     if (c->name == CALL_JOB_SUBMIT)
         c->args.job_submit.user = name; /* whatever it says */
-    if (c->name == CALL_REQUEUE && !*job)
+    if (c->name == CALL_REQUEUE && (!*job || *member(c, "trial")))
         return why_set(&c->why, ERR_AUTH, "a user requeues whole jobs");
     if (!*job || only_looks(c->name) || call_id_parse(job, 'j', &id) != ERR_OK)
         return ERR_OK;

@@ -245,13 +245,27 @@ static enum err accept(struct call *c, struct build *b, const char *status, cons
     return build_save(c->t, b, status, blobs, body);
 }
 
+/* Is a build answered by who has it leased? Only an agent's own key tells; the farm's is everybody's. ERR_AUTH. */
+static enum err check_builder(struct call *c, const struct build *b, bool *late)
+{
+    const bool is_agent = strncmp(c->identity, "agent:", 6) == 0;
+
+    *late = is_agent && !b->agent;
+    if (is_agent && b->agent && strcmp(b->agent->id, c->identity + 6) != 0)
+        return why_set(&c->why, ERR_AUTH, "the build is leased to %s, this key is %s's", b->agent->id, c->identity + 6);
+    return ERR_OK;
+}
+
 enum err op_build_result(struct call *c)
 {
     const struct build_result_args *in = &c->args.build_result;
     struct buf blobs, body;
     struct build *b;
+    bool late = false;
     enum err e = find_build(c, in->program, in->arch, &b);
 
+    if (!e)
+        e = check_builder(c, b, &late);
     buf_init(&blobs, CALL_MAX_BLOBS * (SHA256_HEX + 1) + 1);
     buf_init(&body, MAX_ANSWER);
     if (!e)
@@ -259,7 +273,7 @@ enum err op_build_result(struct call *c)
     if (!e && json_print(in->body, &body) != ERR_OK)
         e = why_set(&c->why, ERR_LIMIT, "'body' of an answer over %d bytes", MAX_ANSWER);
     if (!e) {
-        c->result.build_result.accepted = !b->answered || (!b->good && b->agent);
+        c->result.build_result.accepted = !late && (!b->answered || (!b->good && b->agent));
         if (c->result.build_result.accepted)
             e = accept(c, b, in->status, buf_text(&blobs), body.data);
         else

@@ -141,6 +141,15 @@ static bool wait_for_some(struct events *e)
     return waited;
 }
 
+/* Something was not told: all is to be asked for again, behind the next look that succeeds. */
+static void greet_again(struct events *e)
+{
+    pthread_mutex_lock(&e->lock);
+    for (struct listener *l = e->first; l; l = l->later)
+        l->fresh = true;
+    pthread_mutex_unlock(&e->lock);
+}
+
 static void *look_on(void *arg)
 {
     static const char alive[] = ": alive\n\n";
@@ -158,7 +167,7 @@ static void *look_on(void *arg)
         out.failed = ERR_OK;
         if (server_do(e->server, events_look, &told) != ERR_OK) {
             told_fini(&told);
-            tell_all(e, hello, sizeof hello - 1); /* something was not told: all is to be asked for again */
+            greet_again(e);
         } else if (!out.len && clock_now_ns() - told_ns > (int64_t)ALIVE_MS * 1000000) {
             tell_all(e, alive, sizeof alive - 1);
             told_ns = clock_now_ns();

@@ -403,10 +403,12 @@ static int add_handler(struct http *h)
 static int real_port(const struct http *h)
 {
     nng_sockaddr a;
+    uint16_t port;
 
     if (nng_http_server_get_addr(h->http, &a) != 0)
         return 0;
-    return a.s_family == NNG_AF_INET ? (a.s_in.sa_port >> 8 | (a.s_in.sa_port & 0xff) << 8) : 0;
+    port = a.s_family == NNG_AF_INET ? a.s_in.sa_port : a.s_family == NNG_AF_INET6 ? a.s_in6.sa_port : 0;
+    return port >> 8 | (port & 0xff) << 8;
 }
 
 /* Who has the farm's key may look; the token tells as much and no more. */

@@ -31,19 +31,19 @@ static uint64_t with_numbers(uint64_t h, const int64_t *numbers, size_t n)
 /* Never 0. */
 static uint64_t hash_of_job(const struct tracker_job *j)
 {
-    const int64_t sums[] = {j->n_open, j->n_leased, j->n_done, j->n_lost, j->seq, j->done_ms, (int64_t)j->best_ns};
-    const uint64_t h = with_numbers(MIX_BEGIN, sums, sizeof sums / sizeof *sums);
+    const int64_t sums[] = {j->n_open, j->n_leased, j->n_done, j->n_lost, j->seq, j->done_ms};
+    const uint64_t h = mix_word(with_numbers(MIX_BEGIN, sums, sizeof sums / sizeof *sums), mix_bits(j->best_ns));
 
     return with_text(with_text(h, job_state(j)), j->progress) | 1;
 }
 
 static uint64_t hash_of_agent(const struct tracker *t, const struct agent *a)
 {
-    const int64_t sums[] = {a->n_leased, a->done, a->failed, a->seen_ms / 5000, (int64_t)a->canary_ns};
+    const int64_t sums[] = {a->n_leased, a->done, a->failed, a->seen_ms / 5000};
     const struct agent_mode *m = table_get_text(&t->modes, a->id);
     uint64_t h = with_numbers(MIX_BEGIN, sums, sizeof sums / sizeof *sums);
 
-    h = mix_word(mix_word(h, mix_bits(a->temperature)), mix_bits(a->load));
+    h = mix_word(mix_word(mix_word(h, mix_bits(a->temperature)), mix_bits(a->load)), mix_bits(a->canary_ns));
     h = with_text(with_text(h, agent_state(t, a)), a->nonce);
     return with_text(mix_word(h, m ? m->mode + 1 : 0), m ? m->user : NULL) | 1;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tracker/vitals.h"
 
+#include "core/vec.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -16,29 +18,18 @@ static void thin(struct vitals *h)
     h->step_ms *= 2;
 }
 
-static bool has_room(struct vitals *h)
-{
-    const int cap = h->cap ? 2 * h->cap : 8;
-    struct vitals_point *more;
-
-    if (h->n < h->cap)
-        return true;
-    more = realloc(h->at, (size_t)cap * sizeof *more);
-    if (!more)
-        return false;
-    h->at = more;
-    h->cap = cap;
-    return true;
-}
-
 void vitals_add(struct vitals *h, const struct vitals_point *point)
 {
+    int64_t since_ms;
+
     if (!h->step_ms)
         h->step_ms = VITALS_STEP_MS;
     if (h->n == VITALS_POINTS)
         thin(h);
     assert(h->n < VITALS_POINTS);
-    if ((h->n && point->ts_ms - h->at[h->n - 1].ts_ms < h->step_ms) || !has_room(h))
+    since_ms = h->n ? point->ts_ms - h->at[h->n - 1].ts_ms : h->step_ms;
+    if ((since_ms >= 0 && since_ms < h->step_ms) || /* a clock that was set back goes on */
+        VEC_ROOM(h->at, h->cap, (size_t)h->n + 1, VITALS_POINTS))
         return;
     h->at[h->n++] = *point;
 }

@@ -7,6 +7,7 @@
 #include "core/err.h"
 #include "core/json.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define VITALS_POINTS 120
@@ -21,7 +22,8 @@ struct vitals_point {
 /* All 0 is an empty one. */
 struct vitals {
     struct vitals_point *at;
-    int n, cap;
+    int n;
+    size_t cap;
     int64_t step_ms;
 };
 

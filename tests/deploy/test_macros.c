@@ -158,6 +158,12 @@ static void records_of_other_kernels_and_versions_are_left_out(void **state)
     assert_int_equal(deploy_macros(best, spec, "scale.h", &text, &n, &n_left, &why), ERR_OK);
     assert_int_equal(n, 1);
     assert_int_equal(n_left, 2);
+    add(best, "kernel scale", "Mali-T860", "a", 8); /* of no size, beside one that has some */
+    add(best, "kernel scale problem_size=1000,,2", "Mali-T860", "a", 8);
+    buf_clear(&text);
+    assert_int_equal(deploy_macros(best, spec, "scale.h", &text, &n, &n_left, &why), ERR_OK);
+    assert_int_equal(n, 1);
+    assert_int_equal(n_left, 4);
     best_free(best);
     buf_fini(&text);
 }

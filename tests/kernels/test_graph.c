@@ -398,6 +398,9 @@ static void bad_shapes_are_refused_in_words(void **state)
         {"x = input shape=1,1,1,1,1,1,1,1,1\ny = softmax x\n", "at most 8 dimensions"},
         {"x = input shape=65536,65536\ny = softmax x\n", "expected 1 to 2147483647 elements"},
         {"x = input shape=16777216,16777216,16777216,16777216\ny = softmax x\n", "expected 1 to"},
+        {"x = input shape=2,1,4,8\nm = input shape=2\ny = attention x + x + x + m mask="
+         "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb\n",
+         "attention adds a tensor of the axes that mask= names"},
         {"x = input shape=4\ny = softmax x\n", "softmax reads rows"},
         {"x = input shape=4\ny = dense x n=3\n", "dense reads rows"},
         {"x = input shape=4,4,4\ny = conv2d x k=3 r=1 s=1\n", "conv2d reads images, of 4 dimensions, not 4 x 4 x 4"},

@@ -33,13 +33,12 @@ class Farm:
         self.dir = tempfile.mkdtemp(prefix="tune-page-farm.")
         self.bin, self.player, self.running = bin_dir, os.path.join(tests_dir, "page_farm"), []
         self.environment = dict(os.environ)
-        more = []
         if key:
             self.environment["TUNE_KEY_FILE"] = os.path.join(self.dir, "farm.key")
             subprocess.check_call([os.path.join(bin_dir, "tune"), "keygen", self.environment["TUNE_KEY_FILE"]], stdout=subprocess.DEVNULL)
         self.tracker = subprocess.Popen(
             [os.path.join(bin_dir, "tune-tracker"), "--listen", "tcp://127.0.0.1:0", "--http", "127.0.0.1:0", "--workers", "0",
-             "--store", os.path.join(self.dir, "store")] + more, stdout=subprocess.PIPE, text=True, env=self.environment)
+             "--store", os.path.join(self.dir, "store")], stdout=subprocess.PIPE, text=True, env=self.environment)
         self.url = self.tracker.stdout.readline().split()[-1]
         self.page = self.tracker.stdout.readline().split()[-1]
         self.http = self.page.split("/?")[0]

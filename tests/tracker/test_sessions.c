@@ -452,11 +452,13 @@ static void a_users_jobs_are_that_users(void **state)
     tries(r, &bob, "job_cancel", "{\"job\":\"j1\"}", "auth", "job j1 is of user alice; this key is bob's");
     tries(r, &bob, "job_done", "{\"job\":\"j1\",\"token\":1}", "auth", "job j1 is of user alice");
     tries(r, &bob, "requeue", "{\"trial\":\"t1\"}", "auth", "a user requeues whole jobs");
+    tries(r, &bob, "job_submit", "{\"body\":\"b\"}", NULL, NULL);
+    tries(r, &bob, "requeue", "{\"job\":\"j2\",\"trial\":\"t1\"}", "auth", "a user requeues whole jobs");
     tries(r, &bob, "agent_bye", "{\"agent\":\"a1\"}", "auth", "agent_bye is not for user:bob");
     tries(r, &bob, "backup", "{\"path\":\"/x\"}", "auth", "backup is not for user:bob");
     tries(r, &alice, "job_cancel", "{\"job\":\"j1\"}", NULL, NULL);
     rig_do(r, "job_submit", "{'body':'b','user':'bob'}"); /* the farm's own key: for anybody */
-    rig_do(r, "job_cancel", "{'job':'j2'}");
+    rig_do(r, "job_cancel", "{'job':'j3'}");
 }
 
 static void an_identity_is_proved(void **state)

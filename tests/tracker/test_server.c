@@ -10,6 +10,7 @@
 
 #include <arpa/inet.h>
 #include <pthread.h>
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -652,13 +653,13 @@ static void with_a_key_a_token_is_asked_for(void **state)
 }
 
 /* The token of the one trial that a reply of trial_lease brings. */
-static int leased_token(const cJSON *reply)
+static int64_t leased_token(const cJSON *reply)
 {
     const cJSON *trial = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(reply, "trials"), 0);
     const cJSON *token = cJSON_GetObjectItemCaseSensitive(trial, "token");
 
     assert_true(cJSON_IsNumber(token));
-    return token->valueint;
+    return (int64_t)token->valuedouble;
 }
 
 static void records_come_as_rows_and_as_they_are(void **state)
@@ -682,7 +683,7 @@ static void records_come_as_rows_and_as_they_are(void **state)
                       0));
     leased = must(c, "trial_lease", "{\"agent\":\"a\"}", 0);
     snprintf(line, sizeof line,
-             "{\"trial\":\"t1\",\"token\":%d,\"envelope\":{\"status\":\"ok\",\"time_ns\":1500},\"record\":"
+             "{\"trial\":\"t1\",\"token\":%" PRId64 ",\"envelope\":{\"status\":\"ok\",\"time_ns\":1500},\"record\":"
              "\"{\\\"id\\\":\\\"t1\\\",\\\"status\\\":\\\"ok\\\",\\\"time_ns\\\":1500,\\\"why\\\":\\\"<b>\\\","
              "\\\"samples_ns\\\":[1,2],\\\"anchor\\\":{\\\"epoch\\\":2,\\\"bridge\\\":0.5,\\\"hash\\\":\\\"x\\\"}}\"}",
              leased_token(leased));

@@ -7,6 +7,7 @@
 #include "core/hash.h"
 #include "core/rng.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -81,15 +82,15 @@ static void answer_one(struct worker *w, struct client *c, const cJSON *grant)
     const cJSON *id = cJSON_GetObjectItem(grant, "trial"), *n = cJSON_GetObjectItem(grant, "n");
     const cJSON *token = cJSON_GetObjectItem(grant, "token");
     enum err e;
-    cJSON *r = call(
-        c, &e, 0, "trial_result",
-        "{'trial':'%s','token':%d,'envelope':{'status':'ok','time_ns':5,'flops':5,'device_ms':1},'record':'%s %d'}",
-        id->valuestring, token->valueint, w->name, n->valueint);
+    cJSON *r = call(c, &e, 0, "trial_result",
+                    "{'trial':'%s','token':%" PRId64
+                    ",'envelope':{'status':'ok','time_ns':5,'flops':5,'device_ms':1},'record':'%s %d'}",
+                    id->valuestring, (int64_t)token->valuedouble, w->name, n->valueint);
 
-    if (e)
+    if (e && e != ERR_STALE) /* stale: the lease ended while the tracker was away, and another has the trial */
         w->failed = true;
     else
-        w->told[n->valueint] = cJSON_IsTrue(cJSON_GetObjectItem(r, "accepted")) ? 1 : 2;
+        w->told[n->valueint] = !e && cJSON_IsTrue(cJSON_GetObjectItem(r, "accepted")) ? 1 : 2;
     w->n_answered++;
     cJSON_Delete(r);
 }

@@ -23,7 +23,7 @@ static const struct cli_option options[] = {
     CLI_OPTION("url-file", CLI_TEXT, .argument = "FILE",
                .help = "when it listens, write the address it got to FILE, by rename"),
     CLI_OPTION("store", CLI_TEXT, .letter = 's', .argument = "DIR", .otherwise = "tune-store",
-               .help = "directory of jobs, trials, records and blobs; STORE:DIR for another store than sqlite"),
+               .help = "directory of jobs, trials, records and blobs; another kind of store: postgres://USER@HOST/DATABASE"),
     CLI_OPTION("key-file", CLI_TEXT, .letter = 'k', .alias = "key", .argument = "FILE", .environment = "TUNE_KEY_FILE",
                .help = "key that every peer must know (see `tune keygen`)"),
     CLI_OPTION("insecure", CLI_FLAG, .help = "listen beyond this machine without a key"),

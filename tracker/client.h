@@ -18,7 +18,7 @@
 struct client;
 
 struct client_options {
-    const char *url;      /* "tcp://127.0.0.1:9477" */
+    const char *url;      /* "tcp://127.0.0.1:9477"; or several with ',' between, of which one has the store */
     const char *key_file; /* NULL = no authentication (loopback only) */
     const char *role;     /* "tune" "work" "agent" */
     const char *name;     /* of this peer, for status pages */

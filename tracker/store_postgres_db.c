@@ -329,7 +329,7 @@ static enum err open_flusher(struct store *s, const char *where, struct why *why
         e = why_set(why, ERR_UNREACHABLE, "PostgreSQL: the server is %s now, it was %s a moment ago",
                     PQhost(s->flusher), PQhost(s->db));
     if (!e)
-        e = run(s->flusher, "SET synchronous_commit = on", why);
+        e = run(s->flusher, "SET synchronous_commit = on; SET idle_session_timeout = 0", why);
     return e ? e : run(s->db, "SET synchronous_commit = off", why);
 }
 
@@ -380,6 +380,8 @@ enum err pg_open(const char *where, const struct clock *clock, struct store **ou
         e = open_flusher(s, where, why);
     if (!e)
         e = prepare(s, why);
+    if (e && e != ERR_UNREACHABLE && s->db && PQstatus(s->db) == CONNECTION_BAD) /* cut meanwhile */
+        e = tell(why, ERR_UNREACHABLE, PQerrorMessage(s->db));
     if (e) {
         pg_close(s);
         return e;
@@ -394,7 +396,7 @@ enum err pg_open(const char *where, const struct clock *clock, struct store **ou
 static enum err ping(struct store *s)
 {
     PGresult *rows = NULL;
-    enum err e = ERR_OK;
+    enum err e = s->failed ? ERR_IO : ERR_OK;
 
     if (s->n_queued || clock_read_ns(s->clock) - s->heard_ns >= (int64_t)PING_MS * 1000000)
         e = pg_read(s, PG_PING, NULL, &rows);

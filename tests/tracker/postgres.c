@@ -165,6 +165,10 @@ int64_t postgres_run(const struct postgres *p, const char *where, const char *te
     else
         snprintf(info, sizeof info, "host=%s user=tune dbname=postgres", p->dir);
     db = PQconnectdb(info);
+    for (int i = 0; PQstatus(db) != CONNECTION_OK && i < 500; i++) { /* others were closed just now */
+        clock_sleep_ms(10);
+        PQreset(db);
+    }
     r = PQexec(db, text);
     if (PQresultStatus(r) != PGRES_COMMAND_OK && PQresultStatus(r) != PGRES_TUPLES_OK)
         fail_msg("%s: %s", text, PQerrorMessage(db));

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* A farm's load from one thread with epoll: idle agents whose long polls wait, clients that lease and answer trials as
  * fast as they can, and the time from a trial's being sent to its being granted. Speaks nng's req protocol itself, so
- * that it costs next to nothing beside the tracker. Usage: bench_farm [idle agents] [clients] [seconds]. */
+ * that it costs next to nothing beside the tracker. Usage: bench_farm [idle agents] [clients] [seconds] [postgres]:
+ * the last keeps the store on a PostgreSQL server that it starts, which syncs. */
 #include "tests/tracker/farm.h"
+#include "tests/tracker/postgres.h"
 
 #include "core/clock.h"
 #include "core/proc.h"
@@ -380,12 +382,19 @@ static void measure_cycles(const struct farm *f, int n, double seconds)
 
 static int n_idle = 20, n_clients = 4;
 static double seconds = 1;
+static struct postgres server = {.durable = true};
 
 static void bench(void **state)
 {
     struct farm f = {.more = {NULL}};
+    char where[512], store[560];
 
     (void)state;
+    if (server.pid) {
+        postgres_place(&server, where, sizeof where);
+        snprintf(store, sizeof store, "postgres:%s", where);
+        f.store = store;
+    }
     epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     farm_start(&f);
     for (int i = 0; i < n_idle; i++) {
@@ -410,6 +419,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(bench)};
     struct rlimit l;
+    int n_failed;
 
     if (getrlimit(RLIMIT_NOFILE, &l) == 0) {
         l.rlim_cur = l.rlim_max;
@@ -421,5 +431,10 @@ int main(int argc, char **argv)
         n_clients = (int)strtol(argv[2], NULL, 10);
     if (argc > 3)
         seconds = strtod(argv[3], NULL);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    if (argc > 4 && !postgres_start(&server))
+        return 77;
+    n_failed = cmocka_run_group_tests(tests, NULL, NULL);
+    if (server.pid)
+        postgres_stop(&server);
+    return n_failed;
 }

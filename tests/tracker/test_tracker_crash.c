@@ -341,6 +341,7 @@ static void a_standby_takes_over_from_a_tracker_that_is_killed(void **state)
     static struct crew c;
     struct rng rng;
     int n_crashes = 0;
+    int64_t killed_ns;
 
     (void)state;
     rng_init(&rng, (uint64_t)setting("TUNE_SEED", 1));
@@ -349,7 +350,9 @@ static void a_standby_takes_over_from_a_tracker_that_is_killed(void **state)
     for (int other = 1; works(&c) && n_crashes < setting("TUNE_CRASHES", 8) / 2; n_crashes++, other = !other) {
         wait_for_work(&c, &rng, 10000);
         farm_crash(&f[!other]);
+        killed_ns = clock_now_ns();
         assert_int_equal(active_of(f), other);
+        printf("the other listens after %.0f ms\n", (double)(clock_now_ns() - killed_ns) / 1e6);
         farm_restart(&f[!other]);
     }
     crew_end(&c, n_crashes);

@@ -66,7 +66,7 @@ for label in "$@"; do
     case "$label" in # a test skips, with words, what it cannot do without them
     arm64) scripts/install_deps.sh --arm64 || true ;;
     cuda) scripts/install_deps.sh --nvdisasm || true ;; # budgets of machine code
-    farm) scripts/install_deps.sh --hub || true ;;
+    farm) scripts/install_deps.sh --hub --postgres || true ;;
     unit | build) scripts/install_deps.sh --compilers || true ;;
     esac
     case "$label" in

@@ -19,7 +19,11 @@
 
 static const struct cli_option options[] = {
     CLI_OPTION("listen", CLI_TEXT, .letter = 'l', .argument = "URL", .otherwise = PROTOCOL_DEFAULT_URL,
-               .help = "address to listen on; port 0 = any free one"),
+               .help = "address to listen on, tls+tcp:// with --cert; port 0 = any free one"),
+    CLI_OPTION("cert", CLI_TEXT, .argument = "FILE",
+               .help = "of tls+tcp://: the tracker's certificate and private key, from `tune keygen --ca`"),
+    CLI_OPTION("ca", CLI_TEXT, .argument = "FILE",
+               .help = "of tls+tcp://: let only those in who show a certificate of this authority"),
     CLI_OPTION("url-file", CLI_TEXT, .argument = "FILE",
                .help = "when it listens, write the address it got to FILE, by rename"),
     CLI_OPTION(
@@ -81,6 +85,7 @@ static bool is_loopback(const char *url)
     static const char *const near[] = {"tcp://127.",    "tcp://localhost:", "tcp://[::1]:", "tcp4://127.",
                                        "tcp6://[::1]:", "ipc://",           "inproc://"};
 
+    url += tls_wanted(url) ? 4 : 0;
     for (size_t i = 0; i < sizeof near / sizeof *near; i++)
         if (strncmp(url, near[i], strlen(near[i])) == 0)
             return true;
@@ -132,16 +137,18 @@ static enum err open_store(const struct cli *c, struct tracker_options *o, const
 static enum err start(const struct cli *c, struct tracker_options *o, struct server **s, struct workers *w,
                       struct why *why)
 {
+    const struct tls_files tls = {cli_text(c, "ca"), cli_text(c, "cert")};
+    const int n_workers = (int)cli_int(c, "workers");
     struct http *h = NULL;
     struct tracker *t;
     enum err e = tracker_new(o, &t, why);
 
     if (!e)
-        e = server_start(t, cli_text(c, "listen"), s, why);
+        e = server_start(t, cli_text(c, "listen"), &tls, n_workers > 0, s, why);
     if (!e && cli_text(c, "http"))
         e = http_start(*s, cli_text(c, "http"), cli_text(c, "http-name"), &h, why);
     if (!e)
-        e = workers_init(w, (int)cli_int(c, "workers"), server_url(*s), cli_text(c, "key-file"), o->clock, why);
+        e = workers_init(w, n_workers, server_near_url(*s), cli_text(c, "key-file"), o->clock, why);
     if (!e && cli_text(c, "url-file"))
         e = file_replace(cli_text(c, "url-file"), server_url(*s), strlen(server_url(*s)), 0644, why);
     if (e)

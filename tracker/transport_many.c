@@ -26,8 +26,8 @@ static void many_close(struct line *l)
     free(l);
 }
 
-/* "farm:9477" and "farm" are as good as "tcp://farm:9477". */
-static enum err open_one(struct line *l, void *arg, const char *address, size_t n, struct why *why)
+/* "farm:9477" and "farm" are as good as "tcp://farm:9477", behind an address with TLS as one with it. */
+static enum err open_one(struct line *l, void *arg, const char *scheme, const char *address, size_t n, struct why *why)
 {
     char url[300];
     const char *host;
@@ -38,7 +38,7 @@ static enum err open_one(struct line *l, void *arg, const char *address, size_t 
                        MAX_ADDRESSES);
     snprintf(url, sizeof url - sizeof DEFAULT_PORT, "%.*s", (int)n, address);
     if (!strstr(url, "://"))
-        snprintf(url, sizeof url - sizeof DEFAULT_PORT, "tcp://%.*s", (int)n, address);
+        snprintf(url, sizeof url - sizeof DEFAULT_PORT, "%s%.*s", scheme, (int)n, address);
     host = strstr(url, "://") + 3;
     if (!strchr(host, '/') && (!strrchr(host, ':') || (strrchr(host, ']') && !strchr(strrchr(host, ']'), ':'))))
         strcat(url, DEFAULT_PORT);
@@ -48,10 +48,11 @@ static enum err open_one(struct line *l, void *arg, const char *address, size_t 
 static enum err many_open(void *arg, const char *url, struct line **out, struct why *why)
 {
     struct line *l = calloc(1, sizeof *l);
+    const char *scheme = strncmp(url, "tls+tcp://", 10) == 0 ? "tls+tcp://" : "tcp://";
     enum err e = l ? ERR_OK : ERR_NOMEM;
 
     for (const char *p = url; !e && p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL) {
-        e = open_one(l, arg, p, strcspn(p, ","), why);
+        e = open_one(l, arg, scheme, p, strcspn(p, ","), why);
         l->n += !e;
     }
     if (e) {

@@ -82,7 +82,7 @@ void farm_start(struct farm *f)
     assert_int_equal(dir_temporary("tune-test", f->dir, sizeof f->dir, &why), ERR_OK);
     if (f->standby)
         free_address(f->url, sizeof f->url);
-    launch(f, f->standby ? f->url : "tcp://127.0.0.1:0");
+    launch(f, f->standby ? f->url : f->listen ? f->listen : "tcp://127.0.0.1:0");
 }
 
 static void end(struct farm *f, int signal)
@@ -120,7 +120,8 @@ void farm_stop(struct farm *f)
 
 struct client *farm_client(const struct farm *f, const char *name)
 {
-    const struct client_options o = {.url = f->url, .key_file = f->key_file, .role = "tune", .name = name};
+    const struct client_options o = {
+        .url = f->url, .key_file = f->key_file, .tls = f->tls, .role = "tune", .name = name};
     struct client *c = NULL;
     struct why why = {""};
 

@@ -8,6 +8,7 @@
 #include "tracker/store_sqlite_check.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #include <sys/file.h>
 #include <fcntl.h>
 #include <sqlite3.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <cmocka.h>
 
@@ -505,6 +507,52 @@ static void a_backup_of_an_open_store_is_a_store(void **state)
     each_store(backs_up);
 }
 
+/* No file may grow beyond this; 0: any size. */
+static void limit_files(rlim_t n_bytes)
+{
+    static struct rlimit before;
+    struct rlimit now;
+
+    if (n_bytes)
+        assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    now = before;
+    now.rlim_cur = n_bytes ? n_bytes : before.rlim_cur;
+    signal(SIGXFSZ, n_bytes ? SIG_IGN : SIG_DFL);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &now), 0);
+}
+
+/* The disk is full in its middle: nothing is left of it, and the next one need not care. */
+static void backs_up_again(struct place *p)
+{
+    char dir[256], path[300], part[310];
+    struct why why = {""};
+    int64_t n = -1;
+    enum err e;
+
+    put_job(p, 1, JOB_OPEN, 0);
+    commit(p);
+    assert_int_equal(dir_temporary("tune-backup", dir, sizeof dir, NULL), ERR_OK);
+    snprintf(path, sizeof path, "%s/%s", dir, p->ops->file);
+    snprintf(part, sizeof part, "%s.part", path);
+    limit_files(8192);
+    e = p->ops->backup(p->dir, path, &n, &why);
+    limit_files(0);
+    assert_int_equal(e, ERR_IO);
+    assert_true(why.text[0] && n == -1);
+    assert_int_not_equal(access(path, F_OK), 0);
+    assert_int_not_equal(access(part, F_OK), 0);
+    if (p->ops->backup(p->dir, path, &n, &why))
+        fail_msg("after one that failed: %s", why.text);
+    assert_true(n > 8192);
+    dir_remove(dir);
+}
+
+static void a_backup_that_failed_leaves_nothing(void **state)
+{
+    (void)state;
+    each_store(backs_up_again);
+}
+
 static void a_store_is_chosen_by_name_else_the_first_is_meant(void **state)
 {
     static const char *const dirs[] = {"sqlite", "/var/lib/x:y", "./clouds:7"};
@@ -676,6 +724,49 @@ static void a_large_store_is_checked_while_it_serves(void **state)
     sqlite_check_at_once_bytes = limit;
 }
 
+/* A file whose check takes a second: it has a condition for each row, and each is slow. */
+static void make_slow(const char *dir)
+{
+    static const char rows[] =
+        "PRAGMA ignore_check_constraints = ON; CREATE TABLE slow(x CHECK(length(hex(zeroblob(1000000 + x))) > 0));"
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300) INSERT INTO slow SELECT i FROM "
+        "n;";
+    sqlite3 *db = NULL;
+    char path[300];
+
+    snprintf(path, sizeof path, "%s/tracker.sqlite", dir);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, rows, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+/* A check that is broken off has found nothing: the next start is as if there had been none. */
+static void a_check_that_is_broken_off_finds_nothing(void **state)
+{
+    const int64_t limit = sqlite_check_at_once_bytes;
+    char dir[256], mark[300];
+    struct sqlite_check *c = NULL;
+    struct why why = {""};
+
+    (void)state;
+    sqlite_check_at_once_bytes = 0;
+    assert_int_equal(dir_temporary("tune-store", dir, sizeof dir, NULL), ERR_OK);
+    snprintf(mark, sizeof mark, "%s/damaged", dir);
+    make_slow(dir);
+    for (int i = 0; i < 3; i++) {
+        if (sqlite_check_start(dir, &c, &why))
+            fail_msg("%s", why.text);
+        clock_sleep_ms(10 * i);
+        assert_int_equal(sqlite_check_result(c, &why), ERR_OK);
+        sqlite_check_stop(c);
+        assert_int_not_equal(access(mark, F_OK), 0);
+    }
+    assert_int_equal(sqlite_check_result(NULL, &why), ERR_OK);
+    sqlite_check_stop(NULL);
+    dir_remove(dir);
+    sqlite_check_at_once_bytes = limit;
+}
+
 /* As the second schema had it, with a record. */
 static const char second_schema[] =
     "DROP TABLE records; DROP TABLE sums; DROP TABLE modes; ALTER TABLE jobs DROP COLUMN paused;"
@@ -745,8 +836,10 @@ int main(int argc, char **argv)
     const struct CMUnitTest of_sqlite[] = {
         cmocka_unit_test(a_large_job_is_forgotten_in_steps_and_the_file_shrinks),
         cmocka_unit_test(a_damaged_store_is_not_opened),
+        cmocka_unit_test(a_check_that_is_broken_off_finds_nothing),
         cmocka_unit_test(a_large_store_is_checked_while_it_serves),
         cmocka_unit_test(an_older_store_is_brought_up),
+        cmocka_unit_test(a_backup_that_failed_leaves_nothing),
         cmocka_unit_test(a_store_is_chosen_by_name_else_the_first_is_meant),
         cmocka_unit_test(a_tracker_of_an_earlier_version_keeps_others_out),
         cmocka_unit_test(a_store_of_a_newer_program_or_of_nobody_is_left_alone),

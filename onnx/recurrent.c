@@ -193,13 +193,8 @@ static int zeros_of(struct onnx_import *m, const struct graph_shape *shape)
         if (w && w->name == zeros_name && graph_same_shape(&n->shape, shape))
             return (int)i;
     }
-    zeros = onnx_memory_take(&m->file.memory, sizeof *zeros);
-    if (!zeros || !onnx_make_constant(m, zeros, shape, true)) {
-        m->failed = ERR_LIMIT;
-        return -1;
-    }
-    zeros->name = zeros_name;
-    return onnx_as_activation(m, zeros, &v) ? v.i_layer : -1;
+    zeros = onnx_new_constant(m, zeros_name, shape, true);
+    return zeros && onnx_as_activation(m, zeros, &v) ? v.i_layer : -1;
 }
 
 /* The initial state of a direction, input i or zeros, as [1][h][b]; -1: m->failed, or words. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tracker/tls.h"
 
+#include "core/buf.h"
 #include "core/entropy.h"
 #include "core/file.h"
 

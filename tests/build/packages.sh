@@ -35,6 +35,7 @@ mark_of() {
     clblast) echo -DHAVE_CLBLAST ;;
     cublas | cudnn | cusparse) echo -DHAVE_CUDA_LIBS ;;
     onnx | protobuf_c) echo -DTUNE_HAVE_ONNX ;;
+    libpq) echo '/tracker/store_postgres\.c"' ;;
     tls | x509) echo '/tracker/tls\.c"' ;;
     *) fail "what marks a bench with '$1'?" ;;
     esac

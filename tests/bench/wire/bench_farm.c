@@ -1,17 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* A farm's load from one thread with epoll: idle agents whose long polls wait, clients that lease and answer trials as
  * fast as they can, and the time from a trial's being sent to its being granted. Speaks nng's req protocol itself, so
- * that it costs next to nothing beside the tracker. Usage: bench_farm [idle agents] [clients] [seconds] [postgres]:
- * the last keeps the store on a PostgreSQL server that it starts, which syncs. */
+ * that it costs next to nothing beside the tracker. Usage: bench_farm [idle agents] [clients] [seconds]
+ * [postgres|tls]: the store on a PostgreSQL server that it starts, which syncs; or all of it over TLS. */
 #include "tests/tracker/farm.h"
 #include "tests/tracker/postgres.h"
 
 #include "core/clock.h"
+#include "core/entropy.h"
+#include "core/file.h"
 #include "core/proc.h"
+#include "tracker/certs.h"
 
 #include <arpa/inet.h>
 #include <assert.h>
 #include <errno.h>
+#ifdef HAVE_TLS
+#include <mbedtls/ssl.h>
+#include <mbedtls/x509_crt.h>
+#endif
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <setjmp.h>
@@ -40,6 +47,9 @@ struct conn {
     char job[24], session[REQUEST_ID_HEX + 1];
     int64_t ctr, start_ns;
     struct buf in;
+#ifdef HAVE_TLS
+    mbedtls_ssl_context *tls; /* NULL = none */
+#endif
 };
 
 static struct conn conns[MAX_CONNS];
@@ -55,12 +65,80 @@ static void put_u32(unsigned char *p, uint32_t v, bool big)
         p[big ? 3 - i : i] = (unsigned char)(v >> (8 * i));
 }
 
-static void send_all(int fd, const void *bytes, size_t n)
+#ifdef HAVE_TLS
+static mbedtls_ssl_config tls_config;
+static mbedtls_x509_crt tls_ca;
+
+static int random_bytes(void *arg, unsigned char *out, size_t n)
+{
+    (void)arg;
+    return entropy_fill(NULL, out, n) == ERR_OK ? 0 : -1;
+}
+
+static int net_send(void *arg, const unsigned char *bytes, size_t n)
+{
+    return (int)write(((struct conn *)arg)->fd, bytes, n);
+}
+
+static int net_receive(void *arg, unsigned char *out, size_t n)
+{
+    return (int)read(((struct conn *)arg)->fd, out, n);
+}
+
+static void start_tls(struct conn *c)
+{
+    c->tls = calloc(1, sizeof *c->tls);
+    mbedtls_ssl_init(c->tls);
+    mbedtls_ssl_set_bio(c->tls, c, net_send, net_receive, NULL);
+    if (mbedtls_ssl_setup(c->tls, &tls_config) != 0 || mbedtls_ssl_set_hostname(c->tls, "127.0.0.1") != 0 ||
+        mbedtls_ssl_handshake(c->tls) != 0)
+        fail_msg("connection %d: no TLS", c->i);
+}
+
+static void end_tls(struct conn *c)
+{
+    if (c->tls)
+        mbedtls_ssl_free(c->tls);
+    free(c->tls);
+}
+
+static ssize_t put(struct conn *c, const void *bytes, size_t n)
+{
+    return c->tls ? mbedtls_ssl_write(c->tls, bytes, n) : write(c->fd, bytes, n);
+}
+
+static ssize_t get(struct conn *c, void *out, size_t n)
+{
+    return c->tls ? mbedtls_ssl_read(c->tls, out, n) : read(c->fd, out, n);
+}
+#else
+static void start_tls(struct conn *c)
+{
+    fail_msg("connection %d: built without TLS", c->i);
+}
+
+static void end_tls(struct conn *c)
+{
+    (void)c;
+}
+
+static ssize_t put(struct conn *c, const void *bytes, size_t n)
+{
+    return write(c->fd, bytes, n);
+}
+
+static ssize_t get(struct conn *c, void *out, size_t n)
+{
+    return read(c->fd, out, n);
+}
+#endif
+
+static void send_all(struct conn *c, const void *bytes, size_t n)
 {
     const char *p = bytes;
 
     while (n) {
-        const ssize_t got = write(fd, p, n);
+        const ssize_t got = put(c, p, n);
 
         if (got < 0 && errno == EAGAIN)
             continue;
@@ -87,7 +165,7 @@ static void request(struct conn *c, const char *op, const char *args)
     memcpy(head + 12, "TUN1\1\0\0\0", 8);
     put_u32(head + 20, (uint32_t)n, false);
     c->start_ns = clock_now_ns();
-    send_all(c->fd, text, (size_t)n + HEAD);
+    send_all(c, text, (size_t)n + HEAD);
 }
 
 /* The JSON of a whole reply, or NULL while it is not all there. */
@@ -105,7 +183,7 @@ static char *reply_of(struct conn *c)
 static void receive(struct conn *c)
 {
     char *room = buf_room(&c->in, 65536);
-    const ssize_t got = read(c->fd, room, 65536);
+    const ssize_t got = get(c, room, 65536);
 
     if (got <= 0 && errno != EAGAIN)
         fail_msg("the tracker is gone: %s", strerror(errno));
@@ -159,8 +237,10 @@ static struct conn *dial(const char *url, enum kind kind)
     if (c->fd < 0 || connect(c->fd, (struct sockaddr *)&to, sizeof to) != 0)
         fail_msg("connection %d: %s", c->i, strerror(errno));
     setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    send_all(c->fd, hello, sizeof hello);
-    if (read(c->fd, theirs, sizeof theirs) != sizeof theirs)
+    if (strncmp(url, "tls+", 4) == 0)
+        start_tls(c);
+    send_all(c, hello, sizeof hello);
+    if (get(c, theirs, sizeof theirs) != sizeof theirs)
         fail_msg("connection %d: no handshake", c->i);
     snprintf(args, sizeof args, "{\"nonce\":\"%032x\",\"versions\":[1]}", c->i);
     copy_text(ask(c, "hello", args), "session", c->session, sizeof c->session);
@@ -383,11 +463,44 @@ static void measure_cycles(const struct farm *f, int n, double seconds)
 static int n_idle = 20, n_clients = 4;
 static double seconds = 1;
 static struct postgres server = {.durable = true};
+static bool with_tls;
+
+#ifdef HAVE_TLS
+static void use_tls(struct farm *f, const char *dir, char cert[300])
+{
+    const int64_t now = clock_wall_ms() / 1000;
+    const struct cert_order ca = {.name = "bench", .from_s = now - 86400, .until_s = now + 86400},
+                            own = {.name = "x", .hosts = "127.0.0.1", .from_s = now - 86400, .until_s = now + 86400};
+    char path[300];
+
+    snprintf(cert, 300, "%s/tracker.pem", dir);
+    snprintf(path, sizeof path, "%s/ca.pem", dir);
+    assert_int_equal(certs_make_ca(dir, &ca, NULL), ERR_OK);
+    assert_int_equal(certs_issue(dir, &own, cert, NULL), ERR_OK);
+    assert_int_equal(mbedtls_x509_crt_parse_file(&tls_ca, path), 0);
+    mbedtls_ssl_config_defaults(&tls_config, MBEDTLS_SSL_IS_CLIENT, MBEDTLS_SSL_TRANSPORT_STREAM,
+                                MBEDTLS_SSL_PRESET_DEFAULT);
+    mbedtls_ssl_conf_ca_chain(&tls_config, &tls_ca, NULL);
+    mbedtls_ssl_conf_rng(&tls_config, random_bytes, NULL);
+    f->listen = "tls+tcp://127.0.0.1:0";
+    f->more[0] = "--cert";
+    f->more[1] = cert;
+}
+#else
+static void use_tls(struct farm *f, const char *dir, char cert[300])
+{
+    (void)f;
+    (void)dir;
+    (void)cert;
+    fail_msg("built without TLS");
+}
+#endif
 
 static void bench(void **state)
 {
     struct farm f = {.more = {NULL}};
-    char where[512], store[560];
+    char where[512], store[560], dir[256], cert[300];
+    int64_t start_ns;
 
     (void)state;
     if (server.pid) {
@@ -395,24 +508,32 @@ static void bench(void **state)
         snprintf(store, sizeof store, "postgres:%s", where);
         f.store = store;
     }
+    assert_int_equal(dir_temporary("tune-bench", dir, sizeof dir, NULL), ERR_OK);
+    if (with_tls)
+        use_tls(&f, dir, cert);
     epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     farm_start(&f);
+    start_ns = clock_now_ns();
     for (int i = 0; i < n_idle; i++) {
         struct conn *c = agent(f.url, KIND_IDLE, "idle");
 
         watch(c);
         send_lease(c, 25000);
     }
+    printf("%s: %d agents came in %.2f s, %.2f ms of CPU each\n", with_tls ? "TLS" : "no TLS", n_idle,
+           (double)(clock_now_ns() - start_ns) / 1e9, 1e3 * cpu_s(f.pid) / (n_idle ? n_idle : 1));
     if (n_idle)
         measure_idle(&f, n_idle, seconds);
     measure_match(&f);
     if (n_clients)
         measure_cycles(&f, n_clients, seconds);
     for (int i = 0; i < n_conns; i++) {
+        end_tls(&conns[i]);
         close(conns[i].fd);
         buf_fini(&conns[i].in);
     }
     farm_stop(&f);
+    dir_remove(dir);
 }
 
 int main(int argc, char **argv)
@@ -431,7 +552,12 @@ int main(int argc, char **argv)
         n_clients = (int)strtol(argv[2], NULL, 10);
     if (argc > 3)
         seconds = strtod(argv[3], NULL);
-    if (argc > 4 && !postgres_start(&server))
+    with_tls = argc > 4 && strcmp(argv[4], "tls") == 0;
+    if (argc > 4 && !with_tls && strcmp(argv[4], "postgres") != 0) {
+        fprintf(stderr, "bench_farm: '%s': expected postgres or tls\n", argv[4]);
+        return 2;
+    }
+    if (argc > 4 && !with_tls && !postgres_start(&server))
         return 77;
     n_failed = cmocka_run_group_tests(tests, NULL, NULL);
     if (server.pid)

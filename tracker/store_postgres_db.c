@@ -45,9 +45,10 @@ static const char schema[] =
     "best_gflops float8 NOT NULL, best_ns float8 NOT NULL) WITH (fillfactor = 50);"
     "CREATE TABLE modes(agent bytea PRIMARY KEY, mode bigint NOT NULL, \"user\" bytea NOT NULL);"
     "CREATE TABLE blobs(sha256 bytea PRIMARY KEY, used_ms bigint NOT NULL, bytes bytea NOT NULL);"
-    "ALTER TABLE blobs ALTER bytes SET STORAGE EXTERNAL;" /* parts are read without the whole */
+    "ALTER TABLE blobs ALTER bytes SET STORAGE EXTERNAL;" /* as it is: parts are read without the whole */
     "CREATE TABLE pieces(sha256 bytea, at bigint, made_ms bigint NOT NULL, bytes bytea NOT NULL, PRIMARY KEY(sha256, "
     "at));"
+    "ALTER TABLE pieces ALTER bytes SET STORAGE EXTERNAL;"
     "CREATE TABLE builds(program bytea, arch bytea, status bytea NOT NULL, blobs bytea NOT NULL, body bytea NOT NULL, "
     "through bigint NOT NULL, attempts bigint NOT NULL, used_ms bigint NOT NULL, PRIMARY KEY(program, arch));";
 

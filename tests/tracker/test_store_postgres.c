@@ -2,11 +2,15 @@
 /* What can go wrong between a tracker and its PostgreSQL server: cut connections, full tables of them, strangers'
  * databases, addresses that are none. What every store keeps: test_store. */
 #include "tests/tracker/postgres.h"
+
+#include "core/buf.h"
+#include "core/hash.h"
 #include "tracker/store.h"
 
 #include <libpq-fe.h>
 #include <setjmp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -176,6 +180,43 @@ static void a_server_without_free_connections_is_out_of_reach_and_serves_whom_it
     ops->close(first);
 }
 
+/* As large as blobs may be, in the pieces that clients send, the last one first. */
+static void the_largest_blob_comes_in_pieces_and_goes_in_parts(void **state)
+{
+    enum { PIECE = 1 << 20, N = 64 };
+    char *bytes = malloc((size_t)N * PIECE), where[512];
+    int64_t total = 0;
+    struct why why = {""};
+    struct sha256 name;
+    struct store *s;
+    bool stored = false;
+    struct buf part;
+
+    (void)state;
+    assert_non_null(bytes);
+    for (size_t i = 0; i < (size_t)N * PIECE; i++)
+        bytes[i] = (char)(i * 2654435761u >> 13);
+    name = sha256_of(bytes, (size_t)N * PIECE);
+    postgres_place(&server, where, sizeof where);
+    s = open_at(where);
+    for (int64_t i = N - 1; i >= 0; i--) {
+        assert_false(stored);
+        assert_int_equal(ops->blob_put(s, name.hex, i * PIECE, (int64_t)N * PIECE, bytes + i * PIECE, PIECE, &stored),
+                         ERR_OK);
+        assert_int_equal(ops->commit(s, &why), ERR_OK);
+    }
+    assert_true(stored);
+    buf_init(&part, 100);
+    assert_int_equal(ops->blob_get(s, name.hex, (int64_t)N * PIECE - 7, 50, &total, &part), ERR_OK);
+    assert_int_equal(total, (int64_t)N * PIECE);
+    assert_int_equal(part.len, 7);
+    assert_memory_equal(part.data, bytes + (size_t)N * PIECE - 7, 7);
+    assert_int_equal(postgres_run(&server, where, "SELECT count(*) FROM pieces"), 0);
+    buf_fini(&part);
+    ops->close(s);
+    free(bytes);
+}
+
 static void databases_of_a_newer_program_or_of_others_are_left_alone(void **state)
 {
     struct store *s = NULL;
@@ -249,6 +290,7 @@ int main(void)
         cmocka_unit_test(a_flush_by_a_cut_connection_says_so),
         cmocka_unit_test(a_killed_server_has_what_was_flushed),
         cmocka_unit_test(a_server_without_free_connections_is_out_of_reach_and_serves_whom_it_has),
+        cmocka_unit_test(the_largest_blob_comes_in_pieces_and_goes_in_parts),
         cmocka_unit_test(databases_of_a_newer_program_or_of_others_are_left_alone),
         cmocka_unit_test(addresses_that_are_none_are_refused_without_their_password),
         cmocka_unit_test(a_schema_that_is_not_there_is_told),

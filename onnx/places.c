@@ -4,6 +4,7 @@
 
 #include "core/err.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,6 +31,7 @@ static const struct onnx_value *places_along(struct onnx_import *m, const Onnx__
     struct onnx_value *out;
     double *v = NULL;
 
+    assert(axis >= 0 && axis < rank);
     for (int d = 1; d < shape.rank; d++)
         shape.dim[d] = 1;
     out = new_constant(m, node, &shape, &v);

@@ -5,6 +5,7 @@
 #include "core/clock.h"
 #include "core/err.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,6 +85,7 @@ static enum err add_module(struct canary *c, int lanes)
     struct program_module *m = program_add_module(&c->program, "canary", LANG_OPENCL_C, "");
     char vec[32], store[32];
 
+    assert(lanes == 4 || lanes == 8 || lanes == 16);
     if (!m)
         return ERR_NOMEM;
     strcpy(vec, lanes == 16 ? "float16" : lanes == 8 ? "float8" : "float4");

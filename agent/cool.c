@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/cool.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define STEP_MS 500
@@ -23,6 +24,7 @@ void cool_wait(struct cool *c, const struct cool_rules *r, void (*alive)(void *a
 {
     const int64_t from = clock_read_ns(c->clock);
 
+    assert(alive && r->pause_s >= 0);
     for (;;) {
         const double waited_s = (double)(clock_read_ns(c->clock) - from) * 1e-9;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/lock.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +22,7 @@ void lock_slug_of(const char *text, char *out, size_t n_out)
 {
     size_t n = 0;
 
+    assert(n_out > 1); /* room for "x" */
     for (; *text && n + 1 < n_out; text++) {
         const int c = tolower((unsigned char)*text);
 
@@ -87,6 +89,7 @@ enum err lock_take(int fd, const struct clock *clock, int64_t timeout_ms)
 {
     const int64_t end = clock_read_ns(clock) + timeout_ms * 1000000;
 
+    assert(fd >= 0 && timeout_ms >= 0);
     for (;;) {
         if (flock(fd, LOCK_EX | LOCK_NB) == 0)
             return ERR_OK;

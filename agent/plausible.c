@@ -3,6 +3,7 @@
 
 #include "core/err.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -45,6 +46,7 @@ double plausible_ns(const struct program *p, const struct device_desc *d, double
 {
     double bytes = 0;
 
+    assert(least_flops >= 0);
     if (!(peak_gflops >= LEAST_GFLOPS * (double)(d->units > 1 ? d->units : 1)))
         return 0;
     for (size_t i = 0; i < p->n_buffers; i++)

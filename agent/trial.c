@@ -49,6 +49,7 @@ static void read_rules(struct trial *t, const struct trial_body *body)
     r->min_calls = within(timing.min_calls, 1, 1000);
     r->warmup = within(timing.warmup, 0, 100);
     r->min_slot_ns = 1e6 * fmin(fmax(timing.min_slot_ms, 0.01), 1e4);
+    assert(r->min_slot_ns > 0 && r->rounds > 0 && r->min_calls > 0); /* of a NaN, too */
     r->best_ns = timing.best_ns;
     r->best_lnratio = timing.best_lnratio;
     r->bridge = t->record.anchor.bridge = anchor.bridge;

@@ -291,8 +291,8 @@ static void exec_net_cl_move(struct exec_net_cl *net, cl_command_queue queue, cl
     }
 }
 
-/* Once, when all layers are packed: slots and weights into pages, in the order of their use. Weights that are given
- * later have buffers of their own. */
+/* Once, when all layers are packed and before parts are made: slots and weights into pages, in the order of their use.
+ * Weights that are given later have buffers of their own. */
 static void exec_net_cl_gather(struct exec_net_cl *net, cl_command_queue queue)
 {
     net->gathered = 1;
@@ -307,7 +307,6 @@ static void exec_net_cl_gather(struct exec_net_cl *net, cl_command_queue queue)
             if (net->steps[i].packed->mems[k])
                 exec_net_cl_move(net, queue, &net->steps[i].packed->mems[k],
                                  exec_net_cl_plan(net, i)->buffers[k].n_bytes);
-    exec_net_cl_drop_parts(net);
 }
 
 /* Does a step read or write what the caller gives with each run? */

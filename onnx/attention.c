@@ -6,6 +6,7 @@
 #include "onnx/model.h"
 #include "onnx/views.h"
 
+#include <assert.h>
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -107,6 +108,7 @@ static int mask_layer(struct onnx_import *m, const struct onnx_attended *a, char
         s.stride[s.shape.rank] = stride;
         s.shape.dim[s.shape.rank++] = to[d];
     }
+    assert(s.shape.rank > 0 && s.shape.rank <= AXES); /* keys at least */
     letters[s.shape.rank] = '\0';
     return onnx_view_layer(m, &h.value, &s, &s.shape);
 }

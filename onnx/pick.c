@@ -6,6 +6,7 @@
 
 #include "core/err.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ static enum onnx_role pick(struct onnx_import *m, const Onnx__NodeProto *node, c
     struct onnx_value rows = *x;
     enum onnx_role role;
 
+    assert(run > 0 && onnx_shape_elems(&x->shape) % run == 0);
     rows.shape = (struct graph_shape){2, {onnx_shape_elems(&x->shape) / run, run}};
     if (rows.shape.dim[0] > MAX_PLACE || graph_elems(shape) < 1)
         return onnx_refuse(m, "of over %d places, or no elements", MAX_PLACE);
@@ -42,6 +44,7 @@ static int64_t place_beside(const struct graph_shape *x, const struct graph_shap
 {
     int64_t place = 0, stride = 1;
 
+    assert(x->rank == at->rank && axis < x->rank);
     for (int d = x->rank - 1; d >= 0; d--) {
         place += d == axis ? 0 : i % at->dim[d] * stride;
         i /= at->dim[d];

@@ -4,6 +4,7 @@
 
 #include "core/err.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@ static const struct onnx_value *places_along(struct onnx_import *m, const Onnx__
     struct graph_shape shape = {.rank = rank - axis, .dim = {n}};
     struct onnx_value *out;
 
+    assert(axis >= 0 && axis < rank);
     for (int d = 1; d < shape.rank; d++)
         shape.dim[d] = 1;
     out = onnx_new_constant(m, node->output[0], &shape, false);

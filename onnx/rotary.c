@@ -5,6 +5,7 @@
 #include "onnx/model.h"
 #include "onnx/views.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define PAIRED 5 /* batch, rows or heads, the other, and two for the numbers of a head */
@@ -56,6 +57,7 @@ static struct graph_shape pairs_of(const struct turning *t, const struct graph_s
 {
     struct graph_shape out = *s;
 
+    assert(n % 2 == 0 && out.rank < ONNX_MAX_RANK);
     out.dim[out.rank - 1] = t->pairs_inside ? n / 2 : 2;
     out.dim[out.rank++] = t->pairs_inside ? 2 : n / 2;
     return out;

@@ -2,6 +2,7 @@
 /* sums.c - Add, Sub, Mul, Div and Sum of activations: what is added in the kernel of a convolution or a dense layer. */
 #include "onnx/model.h"
 
+#include <assert.h>
 #include <string.h>
 
 static const struct onnx_layer *layer_of(const struct onnx_import *m, const struct onnx_value *v)
@@ -46,6 +47,7 @@ static enum onnx_role add_to_rows(struct onnx_import *m, const Onnx__NodeProto *
 
     if (i < 0)
         return ONNX_FOLDED;
+    assert(m->layers[i].node.n_in == 1 && other < i); /* it took a residual */
     m->layers[i].node.in[m->layers[i].node.n_in++] = other;
     if (onnx_finish(m, node, i, ONNX_FOLDED) == ONNX_UNSUPPORTED)
         return ONNX_UNSUPPORTED;
@@ -73,6 +75,7 @@ static enum onnx_role add_two(struct onnx_import *m, const Onnx__NodeProto *node
     }
     if (i < 0)
         return role;
+    assert(m->layers[i].node.n_in < GRAPH_MAX_INPUTS && other < i);
     m->layers[i].node.in[m->layers[i].node.n_in++] = other;
     role = onnx_finish(m, node, i, role);
     onnx_out(m, node, 0)->shape = a->shape;

@@ -4,6 +4,7 @@
 #include "onnx/model.h"
 #include "onnx/views.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* An axis: `size` outputs of n inputs. Output stride * j + p, of phase p, sums the inputs j + offset of the taps that
@@ -109,6 +110,7 @@ static void plan(struct axis *a)
     a->before = -(a->low + first);
     a->after = last + highest - (a->n - 1) > 0 ? last + highest - (a->n - 1) : 0;
     a->places = a->n + a->before + a->after - (highest - a->low);
+    assert(a->taps > 0 && a->step > 0 && a->before >= 0 && a->after >= 0 && a->places > 0);
 }
 
 static bool read_all(struct transposed *t, const struct onnx_value *x, const struct onnx_value *w)

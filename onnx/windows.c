@@ -48,6 +48,7 @@ static void pad_same(const int64_t *in, bool upper, int64_t *key)
 
         key[GRAPH_TOP + axis] = upper ? pad / 2 : pad - pad / 2;
         key[GRAPH_BOTTOM + axis] = pad - key[GRAPH_TOP + axis];
+        assert(key[GRAPH_TOP + axis] >= 0 && key[GRAPH_BOTTOM + axis] >= 0);
     }
 }
 

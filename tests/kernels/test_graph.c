@@ -623,6 +623,10 @@ static void activations_behind_sums_are_fused_where_nobody_else_reads(void **sta
         {"a = conv2d x k=4 r=1 s=1\nb = eltwise a f=sigmoid(a)\nc = eltwise a + b f=mul(a,b)\n", 0}, /* two read it */
         {"a = conv2d x k=4 r=1 s=1\nb = eltwise a f=sigmoid(a)\nc = conv2d b k=4 r=1 s=1\noutput a c\n", 0},
         {"a = conv2d x k=4 r=1 s=1 relu\nb = eltwise a f=sigmoid(a)\nc = conv2d b k=4 r=1 s=1\n", 0},
+        {"a = conv2d x k=4 r=1 s=1 relu6\nb = eltwise a f=sigmoid(a)\nc = conv2d b k=4 r=1 s=1\n", 0},
+        {"a = conv2d x k=4 r=1 s=1 swish\nb = eltwise a f=sigmoid(a)\nc = conv2d b k=4 r=1 s=1\n", 0},
+        {"a = depthwise_conv2d x r=1 s=1 relu6\nb = eltwise a f=hard_swish(a)\nc = conv2d b k=4 r=1 s=1\n", 0},
+        {"a = dense x n=4 relu6\nb = eltwise a f=sigmoid(a)\nc = dense b n=3\n", 0},
         {"a = pool2d x max r=1 s=1\nb = eltwise a f=sigmoid(a)\nc = conv2d b k=4 r=1 s=1\n", 0},
         {"a = conv2d x k=4 r=1 s=1\nb = eltwise a f=hard_sigmoid(a,0.2,0.5)\nc = conv2d b k=4 r=1 s=1\n", 0},
         {"a = conv2d x k=4 r=1 s=1\nb = eltwise a + x f=mul(a,sigmoid(b))\nc = conv2d b k=4 r=1 s=1\n", 0},

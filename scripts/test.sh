@@ -77,7 +77,10 @@ tests_of "$(echo "$*" | tr ' ' '|')" -j $((2 * jobs)) --output-junit "$results/j
 # A line for each test: its name, run, fail or notrun, seconds; notrun is skipped where it says so.
 awk -F'"' '/^\t<testcase name="/ { printf "%s%s %s %s", sep, $2, $8, $6; sep = "\n" }
     /^\t\t<skipped message="SKIP_/ { printf " skipped" }
-    END { print "" }' "$results/junit.xml" >"$results/tests" || failed=1
+    END { print "" }' "$results/junit.xml" >"$results/tests" || {
+    failed=1
+    echo >"$results/tests"
+}
 
 # summary LABEL: its line; seconds are the sum of its tests'.
 summary() {

@@ -10,6 +10,7 @@
 #include "tracker/workers.h"
 
 #include <limits.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -220,6 +221,7 @@ int main(int argc, char **argv)
     int code;
 
     proc_keep_standard_fds();
+    mallopt(M_MMAP_THRESHOLD, 256 << 10); /* else what large messages took stays with the process */
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);

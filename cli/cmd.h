@@ -76,7 +76,8 @@ extern const struct command tune_command; /* the program, its subcommands by tab
                    .help = "layout of the network's layers; with --whole those that may be chosen")
 #define OPT_STRATEGY                                                                                                   \
     CLI_OPTION("strategy", CLI_TEXT, .alias = "tuner", .argument = "NAME", .otherwise = "auto",                        \
-               .word = strategy_name_at, .help = "how the next configs are chosen")
+               .word = strategy_name_at, .open = true,                                                                 \
+               .help = "how the next configs are chosen; exec:COMMAND: by a process of yours")
 #define OPT_SEED(what)                                                                                                 \
     CLI_OPTION("seed", CLI_INT, .argument = "N", .otherwise = "0", .max = JSON_EXACT_MAX, .help = what)
 #define OPT_TIMING                                                                                                     \

@@ -373,6 +373,23 @@ static enum err add_work(const struct cli *c, struct job *j, struct why *why)
     return e;
 }
 
+/* The command of a searcher of one's own stays here: a tracker is not told what to run. */
+static enum err set_strategy(const struct cli *c, struct job *j, struct why *why)
+{
+    const char *name = cli_text(c, "strategy"), *command = strategy_command(name);
+    const struct strategy_ops *ops;
+    enum err e = strategy_named(name, &ops, why);
+
+    if (e)
+        return e;
+    snprintf(j->strategy, sizeof j->strategy, "%s", command ? ops->name : name);
+    if (command && !(j->command = strdup(command)))
+        e = why_set(why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
+    if (!command && strcmp(name, "exec") == 0)
+        e = why_set(why, ERR_INPUT, "--strategy exec: expected exec:COMMAND, what a shell runs");
+    return e;
+}
+
 enum err cmd_job(const struct cli *c, struct job *out, struct why *why)
 {
     struct job j;
@@ -383,7 +400,7 @@ enum err cmd_job(const struct cli *c, struct job *out, struct why *why)
     if (!e)
         e = copy(c, "template", j.templates, sizeof j.templates, why);
     if (!e)
-        e = copy(c, "strategy", j.strategy, sizeof j.strategy, why);
+        e = set_strategy(c, &j, why);
     if (!e && strcmp(cli_text(c, "objective"), "time") != 0)
         e = copy(c, "objective", j.objective, sizeof j.objective, why);
     if (!e)

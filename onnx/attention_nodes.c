@@ -136,19 +136,6 @@ static bool read_mask(struct reading *r)
     return add_mask(r, &mask);
 }
 
-/* A constant for the node at hand, to be written; NULL: m->failed. */
-static struct onnx_value *new_constant(struct reading *r, const struct graph_shape *shape)
-{
-    struct onnx_value *v = onnx_memory_take(&r->m->file.memory, sizeof *v);
-
-    if (!v) {
-        r->m->failed = ERR_LIMIT;
-        return NULL;
-    }
-    v->name = r->node->n_output ? r->node->output[0] : "";
-    return onnx_make_constant(r->m, v, shape, true) ? v : NULL;
-}
-
 /* Keys below a number for each of the batch; causal, as seen from the last query, which is the last of them. */
 static bool hide_behind_lengths(struct reading *r)
 {
@@ -163,7 +150,7 @@ static bool hide_behind_lengths(struct reading *r)
         return refused(r, "a cache, and lengths of another");
     if (!onnx_is_activation(lengths) || lengths->shape.rank != 1)
         return refused(r, "lengths that are constant");
-    least = new_constant(r, &shape);
+    least = onnx_new_constant(r->m, r->node->output[0], &shape, true);
     if (!least)
         return false;
     for (int64_t i = 0; i < q * k; i++)
@@ -180,19 +167,15 @@ static bool hide_behind_lengths(struct reading *r)
 }
 
 /* Keys that lie too far before or behind a query are hidden; below 0: none are. */
-static bool hide_around(struct reading *r)
+static bool hide_around(struct reading *r, int64_t left, int64_t right)
 {
-    const int64_t left = onnx_attribute_int(r->node, "left_window_size", -1);
-    const int64_t right = onnx_attribute_int(r->node, "right_window_size", -1);
     const int64_t q = r->a.q.view.shape.dim[2], k = r->a.k.view.shape.dim[2];
     const struct graph_shape shape = {2, {q, k}};
     struct onnx_value *window, mask;
 
     if (left < 0 && right < 0)
         return true;
-    if (onnx_in(r->m, r->node, IN_LENGTHS))
-        return refused(r, "a window, and lengths of a cache");
-    window = new_constant(r, &shape);
+    window = onnx_new_constant(r->m, r->node->output[0], &shape, true);
     if (!window)
         return false;
     for (int64_t i = 0; i < q * k; i++) {
@@ -201,6 +184,16 @@ static bool hide_around(struct reading *r)
         window->v[i] = (left >= 0 && behind > left) || (right >= 0 && -behind > right) ? -INFINITY : 0;
     }
     return onnx_as_activation(r->m, window, &mask) && add_mask(r, &mask);
+}
+
+static bool read_windows(struct reading *r)
+{
+    const int64_t left = onnx_attribute_int(r->node, "left_window_size", -1);
+    const int64_t right = onnx_attribute_int(r->node, "right_window_size", -1);
+
+    if ((left >= 0 || right >= 0) && onnx_in(r->m, r->node, IN_LENGTHS))
+        return refused(r, "a window, and lengths of a cache");
+    return hide_around(r, left, right);
 }
 
 /* What has no place in the layer. */
@@ -226,7 +219,7 @@ static bool read_attention(struct reading *r)
     return check_node(r) && read_heads(r, IN_Q, "q_num_heads", &r->a.q) &&
            read_heads(r, IN_K, "kv_num_heads", &r->a.k) && read_heads(r, IN_V, "kv_num_heads", &r->a.v) &&
            join_cache(r, past, 1, &r->a.k) && join_cache(r, onnx_in(r->m, r->node, IN_PAST_V), 2, &r->a.v) &&
-           read_mask(r) && hide_behind_lengths(r) && hide_around(r);
+           read_mask(r) && hide_behind_lengths(r) && read_windows(r);
 }
 
 /* The attention as the node's output, of 3 dimensions where heads were cut out of the last one. */
@@ -311,4 +304,84 @@ enum onnx_role onnx_multi_head_attention(struct onnx_import *m, const Onnx__Node
     struct reading r = {.m = m, .node = node};
 
     return read_multi_head(&r) ? give_attention(&r, true) : m->failed ? ONNX_TUNED : ONNX_UNSUPPORTED;
+}
+
+enum { GQA_PAST_K = 3, GQA_PAST_V, GQA_LENGTHS, GQA_TOTAL, GQA_POSITIONS, GQA_BIAS, GQA_SINK };
+
+/* Queries, keys or values (part 0 to 2) of one tensor, whose last dimension has the heads of all. */
+enum onnx_role onnx_group_query_part(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    const int64_t part = onnx_attribute_int(node, "part", 0), n_q = onnx_attribute_int(node, "num_heads", 0);
+    const int64_t n_kv = onnx_attribute_int(node, "kv_num_heads", 0), heads = n_q + 2 * n_kv;
+    const struct onnx_value *x = onnx_in(m, node, 0);
+    struct onnx_view s;
+    int64_t d;
+
+    if (!onnx_is_activation(x) || x->shape.rank != 3 || n_q < 1 || n_q > GRAPH_MAX_ELEMS || n_kv < 1 || n_kv > n_q ||
+        x->shape.dim[2] % heads)
+        return onnx_refuse(m, "expected an activation of 3 dimensions and whole heads");
+    onnx_view_of(x, &s);
+    if (!onnx_view_is_bare(&s))
+        return onnx_refuse(m, "queries, keys and values with something around");
+    d = x->shape.dim[2] / heads;
+    s.at += (part ? n_q + (part - 1) * n_kv : 0) * d * s.stride[2];
+    s.shape.dim[2] = (part ? n_kv : n_q) * d;
+    return onnx_give(m, node, 0, x, &s);
+}
+
+/* A constant whose every number is n? */
+static bool is_all(const struct onnx_value *v, int64_t n)
+{
+    int64_t at;
+
+    for (int64_t i = 0; v && v->kind == ONNX_CONSTANT && i < onnx_shape_elems(&v->shape); i++)
+        if (!onnx_int_at(v, i, &at) || at != n)
+            return false;
+    return v && v->kind == ONNX_CONSTANT;
+}
+
+static bool check_group_query(const struct reading *r)
+{
+    const struct onnx_value *q = onnx_in(r->m, r->node, IN_Q), *last = onnx_in(r->m, r->node, GQA_LENGTHS);
+    const int64_t keys = q && q->shape.rank == 3 ? r->cached + q->shape.dim[1] : 0;
+
+    if (!keys)
+        return refused(r, "expected queries of 3 dimensions");
+    if (onnx_attribute_real(r->node, "softcap", 0) > 0)
+        return refused(r, "softcap: products are bounded");
+    if (onnx_attribute_int(r->node, "smooth_softmax", 0) > 0 || onnx_in(r->m, r->node, GQA_SINK))
+        return refused(r, "a softmax with more than its rows");
+    if (onnx_in(r->m, r->node, GQA_POSITIONS))
+        return refused(r, "positions of its own");
+    if (r->node->n_output > 3 && onnx_out(r->m, r->node, 3))
+        return refused(r, "its products are read");
+    if (!onnx_in(r->m, r->node, GQA_PAST_K) != !onnx_in(r->m, r->node, GQA_PAST_V))
+        return refused(r, "a cache of keys or of values alone");
+    if (!is_all(last, keys - 1) || !is_all(onnx_in(r->m, r->node, GQA_TOTAL), keys))
+        return onnx_refuse(r->m, "seqlens_k and total_sequence_length: expected constants, %lld and %lld (--const)",
+                           (long long)keys - 1, (long long)keys),
+               false;
+    return true;
+}
+
+static bool read_group_query(struct reading *r)
+{
+    const struct onnx_value *past = onnx_in(r->m, r->node, GQA_PAST_K), *bias = onnx_in(r->m, r->node, GQA_BIAS);
+    const int64_t window = onnx_attribute_int(r->node, "local_window_size", -1);
+
+    r->a.scale = onnx_attribute_real(r->node, "scale", 0);
+    r->a.causal = true;
+    r->a.past = r->cached = past && past->shape.rank == 4 ? past->shape.dim[2] : 0;
+    return check_group_query(r) && read_heads(r, IN_Q, "num_heads", &r->a.q) &&
+           read_heads(r, IN_K, "kv_num_heads", &r->a.k) && read_heads(r, IN_V, "kv_num_heads", &r->a.v) &&
+           join_cache(r, past, 1, &r->a.k) && join_cache(r, onnx_in(r->m, r->node, GQA_PAST_V), 2, &r->a.v) &&
+           (!bias || (onnx_is_activation(bias) ? add_mask(r, bias) : refused(r, "a constant bias of its products"))) &&
+           (window < 1 || hide_around(r, window - 1, -1));
+}
+
+enum onnx_role onnx_group_query_attention(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    struct reading r = {.m = m, .node = node};
+
+    return read_group_query(&r) ? give_attention(&r, true) : m->failed ? ONNX_TUNED : ONNX_UNSUPPORTED;
 }

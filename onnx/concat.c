@@ -40,26 +40,19 @@ static bool are_alike(const struct onnx_import *m, const Onnx__NodeProto *node, 
 static const struct onnx_value *joined_constants(struct onnx_import *m, const Onnx__NodeProto *node, int axis,
                                                  const struct graph_shape *shape)
 {
-    struct onnx_value *all = onnx_memory_take(&m->file.memory, sizeof *all);
-    double *v = NULL;
+    struct onnx_value *all = onnx_new_constant(m, node->output[0], shape, true);
     int64_t at = 0;
 
-    if (all) {
-        *all = (struct onnx_value){.name = onnx_out(m, node, 0)->name};
-        v = onnx_make_constant(m, all, shape, true);
-    } else {
-        m->failed = ERR_LIMIT;
-    }
-    for (size_t k = 0; k < node->n_input && v; k++) {
+    for (size_t k = 0; k < node->n_input && all; k++) {
         const struct onnx_value *x = onnx_in(m, node, k);
         const int64_t run = graph_stretch(&x->shape, axis, x->shape.rank),
                       step = graph_stretch(shape, axis, shape->rank);
 
         for (int64_t i = 0, n = x->kind == ONNX_CONSTANT ? onnx_shape_elems(&x->shape) : 0; i < n; i++)
-            v[i / run * step + at + i % run] = onnx_at(x, i);
+            all->v[i / run * step + at + i % run] = onnx_at(x, i);
         at += run;
     }
-    return v ? all : NULL;
+    return all;
 }
 
 /* The activation of a concatenation, the only one, seen with places for the constants around it; NULL, with words:

@@ -9,12 +9,13 @@
 #include <string.h>
 
 #define MAX_NAME 300
+#define MAX_ARGUMENTS 10
 
 /* What an operator is made of: `to=Op(arguments)name=number..;`, the node that counts as the operator with `!` in
  * front. An argument is an input by its number or what a node before gave, a letter; `to` is one too, or `$` with the
  * number of an output, or `$*`, all of them. A node whose argument `?` marks is left out where that one is, and so is
  * what it would give.
- * `@`: it has the operator's attributes. Op #: a number. */
+ * `@`: it has the operator's attributes, and what follows. Op #: a number. */
 static const struct expansion {
     const char *op, *text;
 } expansions[] = {
@@ -52,6 +53,20 @@ static const struct expansion {
     {"com.microsoft.DequantizeLinear", "!$0=DequantizeLinear(0,1,2)@;"},
 };
 
+/* By whether queries and keys are turned by their positions, and whether queries, keys and values are one tensor. */
+#define GROUP_QUERY "com.microsoft.GroupQueryAttention"
+static const struct expansion group_query[2][2] = {
+    {{GROUP_QUERY, "!$*=GroupQueryAttention(0,1,2,3,4,5,6,9,10,11)@;"},
+     {GROUP_QUERY,
+      "q=GroupQueryAttention/part(0)@part=0;k=GroupQueryAttention/part(0)@part=1;v=GroupQueryAttention/part(0)@part=2;"
+      "!$*=GroupQueryAttention(q,k,v,3,4,5,6,9,10,11)@;"}},
+    {{GROUP_QUERY, "q=GroupQueryAttention/rotary(0,7,8,3)@part=0;k=GroupQueryAttention/rotary(1,7,8,3)@part=1;"
+                   "!$*=GroupQueryAttention(q,k,2,3,4,5,6,9,10,11)@;"},
+     {GROUP_QUERY,
+      "a=GroupQueryAttention/part(0)@part=0;b=GroupQueryAttention/part(0)@part=1;v=GroupQueryAttention/part(0)@part=2;"
+      "q=GroupQueryAttention/rotary(a,7,8,3)@part=0;k=GroupQueryAttention/rotary(b,7,8,3)@part=1;"
+      "!$*=GroupQueryAttention(q,k,v,3,4,5,6,9,10,11)@;"}}};
+
 /* Nodes while they are written, and those that they replace. */
 struct expanding {
     struct onnx_memory *memory;
@@ -68,6 +83,18 @@ static bool is_own_domain(const char *domain)
     return !domain || !*domain || strcmp(domain, "ai.onnx") == 0;
 }
 
+/* The form of GroupQueryAttention that a node has. */
+static const struct expansion *group_query_of(const Onnx__NodeProto *n)
+{
+    const bool packed = n->n_input < 2 || !n->input[1][0];
+    bool turns = false;
+
+    for (size_t i = 0; i < n->n_attribute; i++)
+        if (n->attribute[i]->name && strcmp(n->attribute[i]->name, "do_rotary") == 0)
+            turns = n->attribute[i]->i != 0;
+    return &group_query[turns][packed];
+}
+
 static const struct expansion *expansion_of(const Onnx__NodeProto *n)
 {
     char op[MAX_NAME];
@@ -77,7 +104,7 @@ static const struct expansion *expansion_of(const Onnx__NodeProto *n)
     for (size_t i = 0; i < sizeof expansions / sizeof expansions[0]; i++)
         if (strcmp(expansions[i].op, op) == 0)
             return &expansions[i];
-    return NULL;
+    return strcmp(group_query[0][0].op, op) == 0 ? group_query_of(n) : NULL;
 }
 
 static void *taken(struct expanding *x, size_t n)
@@ -107,7 +134,8 @@ static char *value_at(struct expanding *x, const char **p)
 
     *p += output;
     if (isdigit((unsigned char)**p)) {
-        i = (size_t)(*(*p)++ - '0');
+        for (i = 0; isdigit((unsigned char)**p); ++*p)
+            i = 10 * i + (size_t)(**p - '0');
         if (output && i < x->of->n_output && x->of->output[i][0])
             return x->of->output[i];
         if (!output)
@@ -150,9 +178,10 @@ static void take_attributes(const struct expanding *x, Onnx__NodeProto *out)
     }
 }
 
-/* Behind the arguments: `@`, or `name=number`; to the `;`. */
+/* Behind the arguments: `@`, `name=number`, or both; to the `;`. */
 static void put_attributes(struct expanding *x, Onnx__NodeProto *out, const char *p)
 {
+    Onnx__AttributeProto *a;
     const char *end;
 
     out->attribute = taken(x, (x->of->n_attribute + 1) * sizeof(Onnx__AttributeProto *));
@@ -160,15 +189,17 @@ static void put_attributes(struct expanding *x, Onnx__NodeProto *out, const char
         return;
     if (*p == '@') {
         take_attributes(x, out);
-        return;
+        p++;
     }
+    if (*p == ';')
+        return;
     end = strchr(p, '=');
     assert(end);
-    out->attribute[0] = new_attribute(x, p, (size_t)(end - p));
-    if (out->attribute[0]) {
-        out->attribute[0]->has_i = 1;
-        out->attribute[0]->i = strtol(end + 1, NULL, 10);
-        out->n_attribute = 1;
+    a = new_attribute(x, p, (size_t)(end - p));
+    if (a) {
+        a->has_i = 1;
+        a->i = strtol(end + 1, NULL, 10);
+        out->attribute[out->n_attribute++] = a;
     }
 }
 
@@ -197,11 +228,12 @@ static bool put_operator(struct expanding *x, Onnx__NodeProto *out, const char *
 
     assert(open);
     out->op_type = text_of(x, p, (size_t)(open - p));
-    out->input = taken(x, 8 * sizeof(char *));
+    out->input = taken(x, MAX_ARGUMENTS * sizeof(char *));
     for (p = open + 1; *p != ')' && out->input; p += *p == ',') {
         const bool needed = *p == '?';
         char *name;
 
+        assert(out->n_input < MAX_ARGUMENTS);
         p += needed;
         name = value_at(x, &p);
         there = there && name && (*name || !needed);

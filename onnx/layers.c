@@ -600,6 +600,9 @@ enum onnx_role onnx_multiply_along(struct onnx_import *m, const Onnx__NodeProto 
     return onnx_give(m, node, 0, &y, &s) == ONNX_UNSUPPORTED ? ONNX_UNSUPPORTED : ONNX_TUNED;
 }
 
+#define GROUP_QUERY_ATTRIBUTES                                                                                         \
+    " do_rotary kv_num_heads local_window_size num_heads qk_output rotary_interleaved scale smooth_softmax softcap "
+
 const struct onnx_operator onnx_operators[] = {
     {"Conv", onnx_conv, " auto_pad dilations group kernel_shape pads strides ", ONNX_TAKES_ALL},
     {"ConvTranspose", onnx_conv_transpose,
@@ -625,6 +628,9 @@ const struct onnx_operator onnx_operators[] = {
      ONNX_TAKES_VIEWS},
     {"MultiHeadAttention", onnx_multi_head_attention, " mask_filter_value num_heads scale unidirectional ",
      ONNX_TAKES_VIEWS},
+    {"GroupQueryAttention/part", onnx_group_query_part, GROUP_QUERY_ATTRIBUTES "part ", ONNX_TAKES_VIEWS},
+    {"GroupQueryAttention/rotary", onnx_group_query_rotary, GROUP_QUERY_ATTRIBUTES "part ", ONNX_TAKES_VIEWS},
+    {"GroupQueryAttention", onnx_group_query_attention, GROUP_QUERY_ATTRIBUTES, ONNX_TAKES_VIEWS},
     {"RotaryEmbedding", onnx_rotary_embedding, " interleaved num_heads rotary_embedding_dim ", ONNX_TAKES_VIEWS},
     {"Softmax", onnx_softmax, " axis ", ONNX_TAKES_VIEWS},
     {"Resize", onnx_resize,

@@ -114,6 +114,19 @@ double *onnx_make_constant(struct onnx_import *m, struct onnx_value *out, const 
     return out->v;
 }
 
+struct onnx_value *onnx_new_constant(struct onnx_import *m, const char *name, const struct graph_shape *shape,
+                                     bool is_float)
+{
+    struct onnx_value *v = onnx_memory_take(&m->file.memory, sizeof *v);
+
+    if (!v) {
+        m->failed = ERR_LIMIT;
+        return NULL;
+    }
+    v->name = name;
+    return onnx_make_constant(m, v, shape, is_float) ? v : NULL;
+}
+
 void onnx_make_activation(struct onnx_value *out, int i_layer, const struct graph_shape *shape)
 {
     assert(i_layer >= 0);

@@ -133,7 +133,8 @@ onnx_op onnx_eltwise, onnx_equal, onnx_is_inf, onnx_where, onnx_mod, onnx_prelu,
 onnx_op onnx_binary, onnx_cast, onnx_constant, onnx_constant_of_shape, onnx_shape_of, onnx_gather, onnx_concat,
     onnx_slice, onnx_expand, onnx_reshape, onnx_flatten, onnx_squeeze, onnx_unsqueeze, onnx_transpose, onnx_identity,
     onnx_dropout, onnx_split, onnx_tile, onnx_pad, onnx_depth_to_space, onnx_space_to_depth;
-onnx_op onnx_attention, onnx_multi_head_attention, onnx_rotary_embedding;
+onnx_op onnx_attention, onnx_multi_head_attention, onnx_rotary_embedding, onnx_group_query_part,
+    onnx_group_query_rotary, onnx_group_query_attention;
 onnx_op onnx_conv, onnx_gemm, onnx_matmul, onnx_batch_norm, onnx_activation, onnx_pool, onnx_global_pool, onnx_reduce,
     onnx_softmax, onnx_resize, onnx_conv_transpose, onnx_quantize, onnx_dequantize, onnx_recurrent;
 
@@ -191,6 +192,10 @@ bool onnx_axis(const Onnx__NodeProto *node, int64_t otherwise, int rank, int *ou
 /* Makes a value a constant of zeros, to be written; NULL: over the limit on memory, m->failed is set. */
 double *onnx_make_constant(struct onnx_import *m, struct onnx_value *out, const struct graph_shape *shape,
                            bool is_float);
+
+/* A constant of zeros that a node needs, to be written in its `v`; NULL: m->failed is set. */
+struct onnx_value *onnx_new_constant(struct onnx_import *m, const char *name, const struct graph_shape *shape,
+                                     bool is_float);
 
 /* Makes a value the output of a layer, or the elements of another value in another shape. */
 void onnx_make_activation(struct onnx_value *out, int i_layer, const struct graph_shape *shape);

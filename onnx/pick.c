@@ -11,20 +11,6 @@
 
 #define MAX_PLACE (1 << 24) /* whole numbers that floats tell apart */
 
-/* Numbers of runs, a constant of the node's; NULL: m->failed. */
-static struct onnx_value *new_numbers(struct onnx_import *m, const Onnx__NodeProto *node,
-                                      const struct graph_shape *shape)
-{
-    struct onnx_value *out = onnx_memory_take(&m->file.memory, sizeof *out);
-
-    if (!out) {
-        m->failed = ERR_LIMIT;
-        return NULL;
-    }
-    *out = (struct onnx_value){.name = onnx_out(m, node, 0)->name};
-    return onnx_make_constant(m, out, shape, false) ? out : NULL;
-}
-
 /* The node's output, of a shape: runs of x by their numbers. */
 static enum onnx_role pick(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x, int64_t run,
                            struct onnx_value *numbers, const struct graph_shape *shape)
@@ -79,7 +65,7 @@ static struct onnx_value *places_named(struct onnx_import *m, const Onnx__NodePr
                                        const struct onnx_value *at, int axis)
 {
     const int64_t stride = graph_stretch(&x->shape, axis + 1, x->shape.rank);
-    struct onnx_value *out = new_numbers(m, node, &at->shape);
+    struct onnx_value *out = onnx_new_constant(m, node->output[0], &at->shape, false);
 
     for (int64_t i = 0, n = out ? onnx_shape_elems(&at->shape) : 0; i < n; i++) {
         int64_t index;
@@ -98,7 +84,7 @@ static enum onnx_role compute_places(struct onnx_import *m, const Onnx__NodeProt
                                      const struct onnx_value *at, int axis)
 {
     const int64_t stride = graph_stretch(&x->shape, axis + 1, x->shape.rank);
-    struct onnx_value *beside = new_numbers(m, node, &at->shape);
+    struct onnx_value *beside = onnx_new_constant(m, node->output[0], &at->shape, false);
     char text[128];
 
     if (!beside)
@@ -150,7 +136,7 @@ static struct onnx_value *tuples_named(struct onnx_import *m, const Onnx__NodePr
         onnx_refuse(m, "of no elements");
         return NULL;
     }
-    out = new_numbers(m, node, &(struct graph_shape){1, {n_tuples}});
+    out = onnx_new_constant(m, node->output[0], &(struct graph_shape){1, {n_tuples}}, false);
     for (int64_t i = 0; out && i < n_tuples; i++) {
         int64_t place = n_batch ? i / graph_stretch(&at->shape, n_batch, rank - 1) : 0, index;
 
@@ -203,7 +189,7 @@ static enum onnx_role replace(struct onnx_import *m, const Onnx__NodeProto *node
                               const struct onnx_value *by, int64_t run, const struct onnx_value *places)
 {
     const int64_t n = onnx_shape_elems(&x->shape) / run, n_by = onnx_shape_elems(&places->shape);
-    struct onnx_value *numbers = new_numbers(m, node, &(struct graph_shape){1, {n}}), all;
+    struct onnx_value *numbers = onnx_new_constant(m, node->output[0], &(struct graph_shape){1, {n}}, false), all;
     int row, more, i;
 
     for (int64_t k = 0; numbers && k < n; k++)

@@ -7,34 +7,18 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A constant of the node's, of zeros; *v: to be written. NULL: m->failed. */
-static struct onnx_value *new_constant(struct onnx_import *m, const Onnx__NodeProto *node,
-                                       const struct graph_shape *shape, double **v)
-{
-    struct onnx_value *out = onnx_memory_take(&m->file.memory, sizeof *out);
-
-    if (!out) {
-        m->failed = ERR_LIMIT;
-        return NULL;
-    }
-    *out = (struct onnx_value){.name = onnx_out(m, node, 0)->name};
-    *v = onnx_make_constant(m, out, shape, false);
-    return *v ? out : NULL;
-}
-
 /* 0 1 2 .. along an axis of a tensor of `rank` dimensions. */
 static const struct onnx_value *places_along(struct onnx_import *m, const Onnx__NodeProto *node, int64_t n, int axis,
                                              int rank)
 {
     struct graph_shape shape = {.rank = rank - axis, .dim = {n}};
     struct onnx_value *out;
-    double *v = NULL;
 
     for (int d = 1; d < shape.rank; d++)
         shape.dim[d] = 1;
-    out = new_constant(m, node, &shape, &v);
+    out = onnx_new_constant(m, node->output[0], &shape, false);
     for (int64_t i = 0; out && i < n; i++)
-        v[i] = (double)i;
+        out->v[i] = (double)i;
     return out;
 }
 
@@ -117,7 +101,6 @@ enum onnx_role onnx_cum_sum(struct onnx_import *m, const Onnx__NodeProto *node)
     const bool reverse = onnx_attribute_int(node, "reverse", 0) != 0;
     int64_t axis = 0, n;
     struct onnx_value *w;
-    double *v = NULL;
 
     if (!onnx_is_activation(x) || !at || at->kind != ONNX_CONSTANT || onnx_shape_elems(&at->shape) != 1 ||
         !onnx_int_at(at, 0, &axis) || axis < -x->shape.rank || axis >= x->shape.rank)
@@ -126,11 +109,11 @@ enum onnx_role onnx_cum_sum(struct onnx_import *m, const Onnx__NodeProto *node)
     n = x->shape.dim[axis];
     if (n > 512)
         return onnx_refuse(m, "of %lld numbers: over 512", (long long)n);
-    w = new_constant(m, node, &(struct graph_shape){2, {n, n}}, &v);
+    w = onnx_new_constant(m, node->output[0], &(struct graph_shape){2, {n, n}}, false);
     for (int64_t i = 0; w && i < n * n; i++) {
         const int64_t to = i / n, from = i % n;
 
-        v[i] = (reverse ? from > to : from < to) || (from == to && !exclusive);
+        w->v[i] = (reverse ? from > to : from < to) || (from == to && !exclusive);
     }
     return w ? onnx_multiply_along(m, node, x, (int)axis, w) : ONNX_TUNED;
 }
@@ -155,7 +138,8 @@ enum onnx_role onnx_trilu(struct onnx_import *m, const Onnx__NodeProto *node)
     else if (graph_elems(&shape) > ONNX_MAX_REPEATED)
         return onnx_refuse(m, "of matrices of over %d numbers", ONNX_MAX_REPEATED);
     else
-        mask = new_constant(m, node, &shape, &v);
+        mask = onnx_new_constant(m, node->output[0], &shape, false);
+    v = mask ? mask->v : v;
     for (int64_t i = 0, n = v ? onnx_shape_elems(x->kind == ONNX_CONSTANT ? &x->shape : &shape) : 0; i < n; i++) {
         const int64_t off = i % shape.dim[1] - i / shape.dim[1] % shape.dim[0];
 
@@ -235,11 +219,10 @@ static struct onnx_value in_four(const struct onnx_value *x, int axis, bool seco
 /* 1 where place i stands before place j, of [j][i][1]. */
 static const struct onnx_value *earlier_places(struct onnx_import *m, const Onnx__NodeProto *node, int64_t n)
 {
-    double *v = NULL;
-    const struct onnx_value *out = new_constant(m, node, &(struct graph_shape){3, {n, n, 1}}, &v);
+    struct onnx_value *out = onnx_new_constant(m, node->output[0], &(struct graph_shape){3, {n, n, 1}}, false);
 
     for (int64_t i = 0; out && i < n * n; i++)
-        v[i] = i % n < i / n;
+        out->v[i] = i % n < i / n;
     return out;
 }
 

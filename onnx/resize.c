@@ -377,20 +377,14 @@ static enum onnx_role resize_by_matrix(struct resize *r, const struct onnx_value
 {
     const struct axis *a = &r->axis[d];
     const struct graph_shape shape = {2, {a->to - a->from, a->n}};
-    struct onnx_value *w = onnx_memory_take(&r->m->file.memory, sizeof *w);
-    double *v;
+    struct onnx_value *w;
 
     if (graph_elems(&shape) < 1 || graph_elems(&shape) > ONNX_MAX_REPEATED)
         return onnx_refuse(r->m, "of over %d weights", ONNX_MAX_REPEATED);
-    if (!w) {
-        r->m->failed = ERR_LIMIT;
-        return ONNX_TUNED;
-    }
-    *w = (struct onnx_value){.name = x->name};
-    v = onnx_make_constant(r->m, w, &shape, true);
-    for (int64_t i = 0; v && i < shape.dim[0]; i++)
-        put_weights(r, a, i, v + i * a->n);
-    return v ? onnx_multiply_along(r->m, r->node, x, d, w) : ONNX_TUNED;
+    w = onnx_new_constant(r->m, x->name, &shape, true);
+    for (int64_t i = 0; w && i < shape.dim[0]; i++)
+        put_weights(r, a, i, w->v + i * a->n);
+    return w ? onnx_multiply_along(r->m, r->node, x, d, w) : ONNX_TUNED;
 }
 
 /* The last two axes together, others alone. */

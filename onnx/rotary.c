@@ -14,8 +14,10 @@ struct turning {
     struct onnx_import *m;
     const Onnx__NodeProto *node;
     struct onnx_heads x; /* [batch][rows][heads][numbers] */
-    int64_t n;           /* numbers that are turned, the first ones */
+    int64_t heads;       /* of 3 dimensions: in the last one */
+    int64_t n;           /* numbers that are turned, the first ones; 0: all */
     bool pairs_inside;   /* a pair lies together, else half of the numbers apart */
+    int64_t first;       /* the first row's angles are those of this row of a constant table; -1: of input 3, or all */
 };
 
 static bool made(const struct turning *t, enum onnx_role role)
@@ -34,20 +36,17 @@ static struct onnx_value given(const struct turning *t)
 /* Rows of heads of a node of 3 or 4 dimensions, and how many numbers of each are turned. */
 static bool read_rows(struct turning *t)
 {
-    const int64_t heads = onnx_attribute_int(t->node, "num_heads", 0);
     struct graph_shape *s = &t->x.view.shape, cut;
 
     if (!onnx_see(onnx_in(t->m, t->node, 0), &t->x) ||
-        (s->rank != 4 && (s->rank != 3 || heads < 1 || s->dim[2] % heads)))
+        (s->rank != 4 && (s->rank != 3 || t->heads < 1 || s->dim[2] % t->heads)))
         return onnx_refuse(t->m, "expected an activation of 4 dimensions, or 3 and whole heads"), false;
-    cut = (struct graph_shape){4, {s->dim[0], s->dim[1], heads, heads ? s->dim[2] / heads : 1}};
+    cut = (struct graph_shape){4, {s->dim[0], s->dim[1], t->heads, t->heads ? s->dim[2] / t->heads : 1}};
     if (s->rank == 4)
         onnx_exchange_heads(&t->x.view);
     else if (!onnx_view_reshape(&t->x.view, &cut))
         return onnx_refuse(t->m, "heads that lie apart"), false;
-    t->n = onnx_attribute_int(t->node, "rotary_embedding_dim", 0);
     t->n = t->n ? t->n : s->dim[3];
-    t->pairs_inside = onnx_attribute_int(t->node, "interleaved", 0) != 0;
     return (t->n > 0 && t->n % 2 == 0 && t->n <= s->dim[3]) ||
            (onnx_refuse(t->m, "expected an even number of numbers to be turned"), false);
 }
@@ -100,15 +99,10 @@ static bool read_angles(struct turning *t, size_t i, struct onnx_value *out)
 static bool sign_sines(struct turning *t, struct onnx_value *sines)
 {
     const struct graph_shape shape = {2, {t->pairs_inside ? 1 : 2, t->pairs_inside ? 2 : 1}};
-    struct onnx_value *signs = onnx_memory_take(&t->m->file.memory, sizeof *signs);
+    struct onnx_value *signs = onnx_new_constant(t->m, t->node->output[0], &shape, true);
     const struct onnx_value *of[] = {sines, signs};
 
-    if (!signs) {
-        t->m->failed = ERR_LIMIT;
-        return false;
-    }
-    signs->name = t->node->output[0];
-    if (!onnx_make_constant(t->m, signs, &shape, true))
+    if (!signs)
         return false;
     signs->v[0] = -1;
     signs->v[1] = 1;
@@ -117,6 +111,41 @@ static bool sign_sines(struct turning *t, struct onnx_value *sines)
     *sines = given(t);
     sines->sole = false;
     return true;
+}
+
+/* The same of rows of a constant table, whose numbers a pair has with signs: a constant. */
+static const struct onnx_value *cut_angles(struct turning *t, size_t i, const double sign[2])
+{
+    const struct onnx_value *cache = onnx_in(t->m, t->node, i);
+    const int64_t rows = t->x.view.shape.dim[1], half = t->n / 2;
+    const struct graph_shape one = {4, {1, rows, 1, t->n}}, shape = pairs_of(t, &one, t->n);
+    struct onnx_value *v;
+
+    if (!cache || cache->kind != ONNX_CONSTANT || cache->shape.rank != 2 || cache->shape.dim[1] != half ||
+        cache->shape.dim[0] < t->first + rows) {
+        onnx_refuse(t->m, "expected constant cosines and sines of all positions");
+        return NULL;
+    }
+    v = onnx_new_constant(t->m, t->node->output[0], &shape, true);
+    for (int64_t k = 0; v && k < rows * t->n; k++) {
+        const int64_t at = k % t->n, pair = t->pairs_inside ? at / 2 : at % half;
+
+        v->v[k] = sign[t->pairs_inside ? at % 2 : at / half] * onnx_at(cache, (t->first + k / t->n) * half + pair);
+    }
+    return v;
+}
+
+/* Cosines and sines, which may lie in `held`; false: m->failed, or words. */
+static bool angles_of(struct turning *t, struct onnx_value held[2], const struct onnx_value *out[2])
+{
+    if (t->first >= 0) {
+        out[0] = cut_angles(t, 1, (const double[]){1, 1});
+        out[1] = out[0] ? cut_angles(t, 2, (const double[]){-1, 1}) : NULL;
+        return out[1];
+    }
+    out[0] = &held[0];
+    out[1] = &held[1];
+    return read_angles(t, 1, &held[0]) && read_angles(t, 2, &held[1]) && sign_sines(t, &held[1]);
 }
 
 /* An activation of the elements of a view of x. */
@@ -136,8 +165,8 @@ static bool copied(struct turning *t, const struct onnx_view *s, struct onnx_val
 static bool turn(struct turning *t, struct onnx_value *out)
 {
     struct onnx_view s = t->x.view, other;
-    struct onnx_value x, exchanged, cosines, sines;
-    const struct onnx_value *of[] = {&exchanged, &sines, NULL};
+    struct onnx_value x, exchanged, held[2];
+    const struct onnx_value *of[] = {&exchanged, NULL, NULL}, *angles[2];
     struct graph_shape paired;
     int pair;
 
@@ -149,14 +178,14 @@ static bool turn(struct turning *t, struct onnx_value *out)
     other = s;
     other.at += other.stride[pair];
     other.stride[pair] = -other.stride[pair];
-    if (!read_angles(t, 1, &cosines) || !read_angles(t, 2, &sines) || !sign_sines(t, &sines) || !copied(t, &s, &x) ||
-        !copied(t, &other, &exchanged))
+    if (!angles_of(t, held, angles) || !copied(t, &s, &x) || !copied(t, &other, &exchanged))
         return false;
+    of[1] = angles[1];
     if (!made(t, onnx_eltwise_values(t->m, t->node, "mul(a,b)", of, 2, 0)))
         return false;
     exchanged = given(t); /* in the kernel of the sum */
     of[1] = &x;
-    of[2] = &cosines;
+    of[2] = angles[0];
     if (!made(t, onnx_eltwise_values(t->m, t->node, "add(mul(b,c),a)", of, 3, 0)))
         return false;
     *out = given(t);
@@ -190,20 +219,47 @@ static bool join_rest(struct turning *t, struct onnx_value *y)
     return true;
 }
 
-enum onnx_role onnx_rotary_embedding(struct onnx_import *m, const Onnx__NodeProto *node)
+static enum onnx_role turn_rows(struct turning *t)
 {
-    struct turning t = {.m = m, .node = node};
+    struct onnx_import *m = t->m;
     struct onnx_value y;
     struct onnx_view s;
     struct graph_shape shape;
 
-    if (!read_rows(&t) || !turn(&t, &y) || !join_rest(&t, &y))
+    if (!read_rows(t) || !turn(t, &y) || !join_rest(t, &y))
         return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
-    shape = onnx_in(m, node, 0)->shape;
+    shape = onnx_in(m, t->node, 0)->shape;
     onnx_view_of(&y, &s);
     if (shape.rank == 4)
         onnx_exchange_heads(&s);
     else if (!onnx_view_reshape(&s, &shape))
         return onnx_refuse(m, "heads that lie apart");
-    return onnx_give(m, node, 0, &y, &s) == ONNX_UNSUPPORTED ? ONNX_UNSUPPORTED : ONNX_PLAIN;
+    return onnx_give(m, t->node, 0, &y, &s) == ONNX_UNSUPPORTED ? ONNX_UNSUPPORTED : ONNX_PLAIN;
+}
+
+enum onnx_role onnx_rotary_embedding(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    struct turning t = {.m = m,
+                        .node = node,
+                        .heads = onnx_attribute_int(node, "num_heads", 0),
+                        .n = onnx_attribute_int(node, "rotary_embedding_dim", 0),
+                        .pairs_inside = onnx_attribute_int(node, "interleaved", 0) != 0,
+                        .first = -1};
+
+    return turn_rows(&t);
+}
+
+/* Of GroupQueryAttention: x, cosines, sines, the cache of keys; part 0 are queries, 1 keys. */
+enum onnx_role onnx_group_query_rotary(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    const bool keys = onnx_attribute_int(node, "part", 0) == 1;
+    const struct onnx_value *table = onnx_in(m, node, 1), *past = onnx_in(m, node, 3);
+    struct turning t = {.m = m,
+                        .node = node,
+                        .heads = onnx_attribute_int(node, keys ? "kv_num_heads" : "num_heads", 0),
+                        .n = table && table->shape.rank == 2 ? 2 * table->shape.dim[1] : 0,
+                        .pairs_inside = onnx_attribute_int(node, "rotary_interleaved", 0) != 0,
+                        .first = past && past->shape.rank == 4 ? past->shape.dim[2] : 0};
+
+    return turn_rows(&t);
 }

@@ -167,22 +167,15 @@ static const struct onnx_value *new_weights(const struct transposed *t, const st
     const int64_t c = w->shape.dim[0] / t->groups, k = t->k / t->groups, window = t->axis[0].window * t->axis[1].window;
     const struct graph_shape shape = {4, {t->k * phases, c, t->axis[0].taps, t->axis[1].taps}};
     const int64_t taps = shape.dim[2] * shape.dim[3];
-    struct onnx_value *out = onnx_memory_take(&t->m->file.memory, sizeof *out);
-    double *v = NULL;
+    struct onnx_value *out = onnx_new_constant(t->m, w->name, &shape, true);
 
-    if (out) {
-        *out = (struct onnx_value){.name = w->name};
-        v = onnx_make_constant(t->m, out, &shape, true);
-    } else {
-        t->m->failed = ERR_LIMIT;
-    }
-    for (int64_t i = 0; v && i < shape.dim[0] * c; i++) {
+    for (int64_t i = 0; out && i < shape.dim[0] * c; i++) {
         const int64_t channel = i / c / phases, in = channel / k * c + i % c;
         const int64_t phase[] = {i / c % phases / phases_w, i / c % phases_w};
 
-        put_taps(t, w, (in * k + channel % k) * window, phase, v + i * taps);
+        put_taps(t, w, (in * k + channel % k) * window, phase, out->v + i * taps);
     }
-    return v ? out : NULL;
+    return out;
 }
 
 /* ---- layers ---- */

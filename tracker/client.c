@@ -261,7 +261,7 @@ static enum err copy_options(struct client *c, const struct client_options *o)
     c->tls = o->tls;
     c->waiting = o->waiting;
     c->arg = o->arg;
-    c->transport = o->transport ? o->transport : &transport_nng;
+    c->transport = o->transport ? o->transport : strchr(c->url ? c->url : "", ',') ? &transport_many : &transport_nng;
     c->clock = o->clock;
     c->entropy = o->entropy;
     return c->url && c->role && c->name ? ERR_OK : ERR_NOMEM;

@@ -19,7 +19,7 @@
 struct client;
 
 struct client_options {
-    const char *url;      /* "tcp://127.0.0.1:9477" */
+    const char *url;      /* "tcp://127.0.0.1:9477"; or several with ',' between, of which one has the store */
     const char *key_file; /* NULL = no authentication (loopback only) */
     struct tls_files tls; /* of nng's transport */
     const char *role;     /* "tune" "work" "agent" */

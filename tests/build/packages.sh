@@ -35,6 +35,7 @@ mark_of() {
     clblast) echo -DHAVE_CLBLAST ;;
     cublas | cudnn | cusparse) echo -DHAVE_CUDA_LIBS ;;
     onnx | protobuf_c) echo -DTUNE_HAVE_ONNX ;;
+    libpq) echo '/tracker/store_postgres\.c"' ;;
     tls | x509) echo '/tracker/tls\.c"' ;;
     *) fail "what marks a bench with '$1'?" ;;
     esac
@@ -66,14 +67,22 @@ without_tls_tune_says_so() {
     grep -q "built without TLS" "$out" || fail "tune status was to say why: $(cat "$out")"
 }
 
+without_libpq_there_is_no_such_store() {
+    left_out libpq
+    builds tune-tracker
+    if "$dir/bin/tune-tracker" --store postgres://x@localhost/farm >"$out" 2>&1; then fail "a store on PostgreSQL was to be refused"; fi
+    grep -q "'postgres' is no kind of store" "$out" || fail "tune-tracker was to say why: $(cat "$out")"
+}
+
 unknown_names_are_refused
 needed_packages_that_are_missing_stand_in_one_message
 without_cmocka_there_are_programs_and_no_tests
 without_onnx_import_says_so
 without_tls_tune_says_so
+without_libpq_there_is_no_such_store
 peers=""
 for package in "$@"; do
-    case "$package" in cmocka | onnx | protobuf_c | tls | x509) continue ;; esac
+    case "$package" in cmocka | onnx | protobuf_c | tls | x509 | libpq) continue ;; esac
     left_out "$package"
     peers="$peers $package"
 done

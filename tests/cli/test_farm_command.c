@@ -382,7 +382,14 @@ static void operators_pause_requeue_drain_and_reserve(void **state)
     TUNE(0, "devices", "reserve", "a1", "ann");
     TUNE(0, "devices");
     says("reserved for ann");
+    TUNE(0, "devices", "reserve", "a1", "b9", "bob"); /* the last word is nobody's device */
+    assert_string_equal(buf_text(&said), "b9 is not there now: this holds when it comes\n");
+    TUNE(0, "devices");
+    says("reserved for bob");
     TUNE(0, "devices", "undrain", "a1");
+    TUNE(0, "devices", "undrain", "b9");
+    TUNE(0, "devices");
+    assert_null(strstr(buf_text(&said), "reserved"));
     TUNE(1, "devices", "reserve", "a1");
     TUNE(1, "devices", "drain");
     TUNE(1, "devices", "drown", "a1");

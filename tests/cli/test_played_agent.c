@@ -278,6 +278,39 @@ static void status_and_attach_tell_the_best_of_each_workload(void **state)
     buf_fini(&said);
 }
 
+/* Step i takes i + 1 milliseconds, for the sample's 2 m n k = 4096 operations. */
+static void a_ladder_tells_times_in_milliseconds(void **state)
+{
+    enum { N = 8 };
+    const char *path = tune_at(farm.dir, "ladder");
+    const pid_t pid =
+        tune_start(path, (const char *const[]){"ladder", "rnn", "cell=lstm i=4 h=4 l=1 b=1 t=2", "--tracker", farm.url,
+                                               "--key", KEY, "--json", "-q", NULL});
+    cJSON *trials = lease(N), *step;
+    const char *line;
+    struct buf said;
+    int n = 0;
+
+    (void)state;
+    buf_init(&said, 1 << 20);
+    for (int i = 0; i < N; i++)
+        answer(cJSON_GetArrayItem(trials, i), &samples[0], 1e6 * (i + 1));
+    if (tool_said(pid, path, &said) != 0)
+        fail_msg("%s", buf_text(&said));
+    for (line = buf_text(&said); *line; line += strcspn(line, "\n") + 1) {
+        step = cJSON_Parse(line);
+        if (!cJSON_IsNumber(cJSON_GetObjectItem(step, "ms")))
+            fail_msg("%s", buf_text(&said));
+        assert_float_equal(cJSON_GetObjectItem(step, "ms")->valuedouble, n + 1, 1e-9);
+        assert_float_equal(cJSON_GetObjectItem(step, "gflops")->valuedouble, (float)(4096e-6 / (n + 1)), 1e-9);
+        cJSON_Delete(step);
+        n++;
+    }
+    assert_int_equal(n, N);
+    cJSON_Delete(trials);
+    buf_fini(&said);
+}
+
 static int start(void **state)
 {
     (void)state;
@@ -306,6 +339,7 @@ int main(void)
         cmocka_unit_test(one_broken_record_spoils_a_recheck),
         cmocka_unit_test(a_runner_up_that_ties_does_not_win),
         cmocka_unit_test(records_on_their_way_at_an_interrupt_are_kept),
+        cmocka_unit_test(a_ladder_tells_times_in_milliseconds),
         cmocka_unit_test(status_and_attach_tell_the_best_of_each_workload),
     };
 

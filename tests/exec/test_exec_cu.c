@@ -702,6 +702,12 @@ static void failures_of_the_driver_are_told(void **state)
     setenv("TUNE_CUDA_LIBRARY", "/nowhere/libcuda.so.1", 1);
     assert_int_equal(exec_cu_open(NULL, &words, &none), EXEC_NO_DEVICE);
     assert_non_null(strstr(words.text, "/nowhere/libcuda.so.1"));
+    setenv("TUNE_CUDA_LIBRARY", "", 1); /* as if it were not set: the machine's driver, if any */
+    if (exec_cu_open(NULL, &words, &none) == EXEC_OK)
+        exec_cu_close(none);
+    else if (strstr(words.text, "has no cuInit") || strstr(words.text, "TUNE_CUDA_LIBRARY"))
+        fail_msg("an empty TUNE_CUDA_LIBRARY: %s", words.text);
+    none = NULL;
     setenv("TUNE_CUDA_LIBRARY", EMULATED_NVRTC_PATH, 1);
     assert_int_equal(exec_cu_open(NULL, &words, &none), EXEC_NO_DEVICE);
     assert_non_null(strstr(words.text, "has no cuInit"));

@@ -167,6 +167,48 @@ static void a_kernel_that_asks_for_totals_is_not_of_the_team(void **state)
     clReleaseKernel(kernel);
 }
 
+/* Whatever would be another number in a part, in its code or behind it; and what none of them is. */
+static void whatever_tells_totals_is_not_split(void **state)
+{
+    static const char *const totals[] = {"get_num_groups", "get_global_size", "get_global_offset",
+                                         "get_global_linear_id"},
+                             *const places[] = {"get_group_id", "get_global_id", "get_local_id", "get_local_size"};
+    struct fixture *f = *state;
+
+    for (int is_total = 0; is_total < 2; is_total++)
+        for (size_t i = 0; i < 4; i++) {
+            char text[1024];
+            cl_kernel kernel;
+
+            snprintf(text, sizeof text, "%s/* %s */\n", counting, is_total ? totals[i] : places[i]);
+            kernel = kernel_of(f, text);
+            if (exec_cl_team_has(kernel) == is_total)
+                fail_msg("a kernel with %s is%s split", is_total ? totals[i] : places[i], is_total ? "" : " not");
+            clReleaseKernel(kernel);
+        }
+}
+
+/* Its groups are larger than the device takes: that launch fails, and no other. */
+static void a_launch_that_fails_leaves_nothing_to_the_next(void **state)
+{
+    static const size_t grid[3] = {7, 1, 1}, block[3] = {3, 1, 1}, too_large[3] = {(size_t)1 << 20, 1, 1};
+    struct fixture *f = *state;
+    cl_kernel kernel = kernel_of(f, counting);
+    const struct exec_cl_team_job fine = {kernel, grid, block, 0, NULL, NULL},
+                                  bad = {kernel, grid, too_large, 0, NULL, NULL};
+
+    set_args(f, kernel, grid, block);
+    for (int i = 0; i < 2; i++) {
+        assert_int_not_equal(exec_cl_team_start(f->team, f->queue, &bad, 1), CL_SUCCESS);
+        clear(f);
+        for (int time = 0; time < 3; time++)
+            assert_int_equal(exec_cl_team_start(f->team, f->queue, &fine, 1), CL_SUCCESS);
+        clFinish(f->queue);
+        check(f, grid, block, 3);
+    }
+    clReleaseKernel(kernel);
+}
+
 static void a_context_of_one_device_has_no_team(void **state)
 {
     struct fixture *f = *state;
@@ -183,6 +225,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_group_of_a_launch_runs_once_and_knows_its_place),
         cmocka_unit_test(a_kernel_that_asks_for_totals_is_not_of_the_team),
+        cmocka_unit_test(whatever_tells_totals_is_not_split),
+        cmocka_unit_test(a_launch_that_fails_leaves_nothing_to_the_next),
         cmocka_unit_test(a_context_of_one_device_has_no_team),
     };
 

@@ -96,6 +96,141 @@ static void a_log_of_this_device_opens(void **state)
     tune_close(t);
 }
 
+/* The whole fingerprint, the first of its digits, none: records of this device. Any other digits: of another. */
+static void a_device_is_asked_for_by_the_first_digits_of_its_fingerprint(void **state)
+{
+    struct sha256 own;
+    char prefix[SHA256_HEX + 1];
+
+    (void)state;
+    write_log(8, 8);
+    here = sample;
+    here.units = here.threads = 8;
+    own = device_desc_fingerprint(&here);
+    for (int n = SHA256_HEX; n >= 0; n = n > 12 ? 12 : n - 4)
+        for (int wrong = 0; wrong <= (n > 0); wrong++) {
+            const struct tune_options o = {.size = sizeof o, .fingerprint = prefix};
+            struct tune *t = NULL;
+            enum tune_status s;
+
+            snprintf(prefix, sizeof prefix, "%.*s", n, own.hex);
+            if (wrong)
+                prefix[n - 1] = prefix[n - 1] == '0' ? '1' : '0';
+            s = tune_open_with(&backend, path, NULL, NULL, &o, &t);
+            if ((s == TUNE_OK) == wrong)
+                fail_msg("fingerprint '%s': %s", prefix, tune_words());
+            tune_close(t);
+        }
+}
+
+/* ---- what is given back ---- */
+
+static struct {
+    int sessions, ops, packed; /* open now */
+} held;
+
+static void *hold(int *n)
+{
+    ++*n;
+    return malloc(1);
+}
+
+static void give_back(int *n, void *p)
+{
+    --*n;
+    free(p);
+}
+
+static enum tune_status open_session(struct tune *t, void *context, void *device, int threads)
+{
+    t->session = hold(&held.sessions);
+    return describe(t, context, device, threads);
+}
+
+static enum exec_status op_open(void *session, const struct exec_plan *plan, struct exec_words *words, void **out)
+{
+    (void)plan;
+    (void)words;
+    assert_non_null(session);
+    *out = hold(&held.ops);
+    return EXEC_OK;
+}
+
+static enum exec_status pack(void *op, void *queue, const void *weights, struct exec_words *words, void **out)
+{
+    (void)queue;
+    (void)weights;
+    (void)words;
+    assert_non_null(op);
+    *out = hold(&held.packed);
+    return EXEC_OK;
+}
+
+static void close_session(void *session)
+{
+    give_back(&held.sessions, session);
+}
+
+static void op_close(void *op)
+{
+    assert_int_equal(held.sessions, 1); /* it is of a session that is open */
+    give_back(&held.ops, op);
+}
+
+static void packed_free(void *packed)
+{
+    assert_true(held.ops > 0);
+    give_back(&held.packed, packed);
+}
+
+static const struct tune_backend counting = {.api = "opencl",
+                                             .open = open_session,
+                                             .op_open = op_open,
+                                             .op_close = op_close,
+                                             .pack = pack,
+                                             .packed_free = packed_free,
+                                             .close = close_session};
+
+/* A log, a plan of it and two packed weights of the plan, freed in each order: what nobody has any more is given back,
+ * and nothing before. */
+static void all_is_given_back_in_any_order(void **state)
+{
+    static const char orders[][5] = {"tpab", "tapb", "pabt", "abpt", "bapt", "aptb", "patb", "btpa"};
+
+    (void)state;
+    write_log(8, 8);
+    here = sample;
+    here.units = here.threads = 8;
+    for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
+        const void *tensor = &held;
+        struct tune *t = NULL;
+        struct tune_plan *p = NULL;
+        struct tune_weights *w[2] = {NULL, NULL};
+        int n_logs = 1, n_plans = 1, n_weights = 2; /* of the caller */
+
+        assert_int_equal(tune_open_with(&counting, path, NULL, NULL, NULL, &t), TUNE_OK);
+        if (tune_plan_make(t, "dense f32 m=3 n=17 k=31", 0, &p) != TUNE_OK)
+            fail_msg("%s", tune_words());
+        for (int k = 0; k < 2; k++)
+            if (tune_pack(p, &counting, NULL, &tensor, 1, &w[k]) != TUNE_OK)
+                fail_msg("%s", tune_words());
+        for (const char *o = orders[i]; *o; o++) {
+            assert_int_equal(held.packed, n_weights);
+            assert_int_equal(held.ops, n_plans + n_weights > 0);
+            assert_int_equal(held.sessions, n_logs + n_plans + n_weights > 0);
+            if (*o == 't')
+                tune_close(t);
+            else if (*o == 'p')
+                tune_plan_destroy(p);
+            else
+                tune_weights_free(w[*o - 'a']);
+            *(*o == 't' ? &n_logs : *o == 'p' ? &n_plans : &n_weights) -= 1;
+        }
+        if (held.sessions || held.ops || held.packed)
+            fail_msg("%s: %d sessions, %d ops, %d weights are kept", orders[i], held.sessions, held.ops, held.packed);
+    }
+}
+
 static int set_up(void **state)
 {
     struct record r;
@@ -120,6 +255,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_log_of_other_threads_is_told_with_both_numbers),
         cmocka_unit_test(a_log_of_this_device_opens),
+        cmocka_unit_test(a_device_is_asked_for_by_the_first_digits_of_its_fingerprint),
+        cmocka_unit_test(all_is_given_back_in_any_order),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -6,6 +6,7 @@
 #include "onnx/import.h"
 #include "tests/onnx/check_import.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -251,6 +252,91 @@ static void onnxruntimes_operators_say_the_same(void **unused)
         "output y_6\noutput s_7\n");
 }
 
+/* Two rows behind three of a cache; two heads of queries, one of keys, of four numbers each. */
+#define GROUP                                                                                                          \
+    "opset 17\ninput q 1 2 8\ninput k 1 2 4\ninput v 1 2 4\ninput pk 1 1 3 4\ninput pv 1 1 3 4\nints n:6 1 = 4\n"      \
+    "ints t:6 1 = 5\nconst c 6 2 = 0 1 10 11 20 21 30 31 40 41 50 51\nconst s 6 2 = 5 6 15 16 25 26 35 36 45 46 55 "   \
+    "56\n"
+#define GROUP_NODE "node com.microsoft.GroupQueryAttention "
+#define GROUP_HEADS " num_heads=2 kv_num_heads=1"
+
+static void onnxruntimes_group_query_attention_is_causal_behind_its_cache(void **unused)
+{
+    (void)unused;
+    check_attention(GROUP GROUP_NODE "q k v pk pv n t -> y a b" GROUP_HEADS "\noutput y\noutput a\noutput b\n",
+                    "layout=blhd causal=1 past=3");
+    check_attention(GROUP "input qkv 1 2 16\n" GROUP_NODE "qkv - - pk pv n t -> y a b" GROUP_HEADS
+                          " scale=0.25\noutput y\noutput a\noutput b\n",
+                    "layout=blhd causal=1 past=3 scale=0.250000");
+    check_attention(GROUP GROUP_NODE "q k v pk pv n t -> y" GROUP_HEADS " local_window_size=2\noutput y\n",
+                    "layout=blhd causal=1 past=3 mask=qk");
+    check_attention(GROUP "input m 1 2 2 5\n" GROUP_NODE "q k v pk pv n t - - - m -> y" GROUP_HEADS "\noutput y\n",
+                    "layout=blhd causal=1 past=3 mask=hqk");
+}
+
+/* A window of two keys: of keys 0 to 4 row 3 sees 2 and 3, row 4 sees 3 and 4; what lies ahead `causal` hides. */
+static void a_window_has_as_many_keys_as_it_says(void **unused)
+{
+    static const float expected[] = {-INFINITY, -INFINITY, 0, 0, 0, -INFINITY, -INFINITY, -INFINITY, 0, 0};
+
+    (void)unused;
+    check_weights(GROUP GROUP_NODE "q k v pk pv n t -> y" GROUP_HEADS " local_window_size=2\noutput y\n", expected, 10,
+                  "y_10 a 0 40\n");
+}
+
+/* Rows 3 and 4 of the table: halves of a head are turned together, or neighbours; sines of the first are negative. */
+static void rows_are_turned_by_their_places_behind_the_cache(void **unused)
+{
+#define LIST "y_10 b 0 32\ny_10 d 32 32\ny_16 b 64 32\ny_16 d 96 32\n"
+    static const float halves[] = {30, 31, 30, 31, 40, 41, 40, 41, -35, -36, 35, 36, -45, -46, 45, 46,
+                                   30, 31, 30, 31, 40, 41, 40, 41, -35, -36, 35, 36, -45, -46, 45, 46};
+    static const float neighbours[] = {30, 30, 31, 31, 40, 40, 41, 41, -35, 35, -36, 36, -45, 45, -46, 46,
+                                       30, 30, 31, 31, 40, 40, 41, 41, -35, 35, -36, 36, -45, 45, -46, 46};
+
+    (void)unused;
+    check_weights(GROUP GROUP_NODE "q k v pk pv n t c s -> y" GROUP_HEADS " do_rotary=1\noutput y\n", halves, 32, LIST);
+    check_weights(GROUP GROUP_NODE "q k v pk pv n t c s -> y" GROUP_HEADS
+                                   " do_rotary=1 rotary_interleaved=1\noutput y\n",
+                  neighbours, 32, LIST);
+}
+
+static void other_group_query_attentions_are_refused(void **unused)
+{
+    static const struct {
+        const char *node, *words;
+    } cases[] = {
+        {"input m:6 1\n" GROUP_NODE "q k v pk pv m t -> y" GROUP_HEADS, "expected constants, 4 and 5 (--const)"},
+        {"ints f:6 1 = 3\n" GROUP_NODE "q k v pk pv f t -> y" GROUP_HEADS, "expected constants, 4 and 5"},
+        {"ints f:6 1 = 6\n" GROUP_NODE "q k v pk pv n f -> y" GROUP_HEADS, "expected constants, 4 and 5"},
+        {GROUP_NODE "q k v pk pv n t -> y softcap=2.0" GROUP_HEADS, "softcap"},
+        {GROUP_NODE "q k v pk pv n t -> y smooth_softmax=1" GROUP_HEADS, "a softmax with more than its rows"},
+        {"input h 2\n" GROUP_NODE "q k v pk pv n t - - - - h -> y" GROUP_HEADS, "a softmax with more than its rows"},
+        {"input p:7 1 2\n" GROUP_NODE "q k v pk pv n t - - p -> y" GROUP_HEADS, "positions of its own"},
+        {GROUP_NODE "q k v pk - n t -> y" GROUP_HEADS, "a cache of keys or of values alone"},
+    };
+
+    (void)unused;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char lines[2048];
+
+        snprintf(lines, sizeof lines, GROUP "%s\noutput y\n", cases[i].node);
+        check_refused(lines, "com.microsoft.GroupQueryAttention", cases[i].words);
+    }
+}
+
+/* What is cut out of one tensor and turned are layers of their own, refused for each of queries, keys and values. */
+static void parts_of_group_query_attentions_are_refused(void **unused)
+{
+    (void)unused;
+    assert_int_equal(count(GROUP GROUP_NODE "q - - pk pv n t -> y num_heads=2 kv_num_heads=4\noutput y\n",
+                           "GroupQueryAttention/part", ONNX_UNSUPPORTED),
+                     3);
+    assert_int_equal(count(GROUP "const e 4 2 = 1 ...\n" GROUP_NODE "q k v pk pv n t e e -> y do_rotary=1" GROUP_HEADS
+                                 "\noutput y\n",
+                           "GroupQueryAttention/rotary", ONNX_UNSUPPORTED),
+                     2);
+}
+
 static void what_it_has_no_place_for_is_refused(void **unused)
 {
     (void)unused;
@@ -282,6 +368,11 @@ int main(void)
         cmocka_unit_test(the_operator_says_the_same),
         cmocka_unit_test(joint_projections_are_cut),
         cmocka_unit_test(onnxruntimes_operators_say_the_same),
+        cmocka_unit_test(onnxruntimes_group_query_attention_is_causal_behind_its_cache),
+        cmocka_unit_test(a_window_has_as_many_keys_as_it_says),
+        cmocka_unit_test(rows_are_turned_by_their_places_behind_the_cache),
+        cmocka_unit_test(other_group_query_attentions_are_refused),
+        cmocka_unit_test(parts_of_group_query_attentions_are_refused),
         cmocka_unit_test(what_it_has_no_place_for_is_refused),
     };
     int failed;

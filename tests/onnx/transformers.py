@@ -9,6 +9,7 @@ vit      16x16 patches of a 224x224 image, a class token, joint projections cut 
 gpt      a causal decoder as GPT-2: joint projections, a constant triangle in Where, tanh's gelu
 decoder  a token with a cache of 64 as Llama: RMSNorm, rotary positions, groups of heads, SwiGLU; what the cache becomes is an output
 fused    as onnxruntime's optimizer fuses them: MultiHeadAttention with a cache, SkipLayerNormalization
+grouped  as onnxruntime's model builder: GroupQueryAttention with a cache, rotary positions, a window, one projection
 sdpa     PyTorch's decomposed attention: the root of the scale on both sides, a mask of truth values"""
 import argparse
 from pathlib import Path
@@ -209,6 +210,18 @@ def fused(m, rows=6, past=10):
     return m.model(skip, *outputs)
 
 
+def grouped(m, past=10):
+    """As onnxruntime's model builder writes a decoder: one projection, rotary positions within the attention."""
+    c, heads, d = 64, 4, 16
+    x, cache = m.input("x", m.normal(1, 3, c)), [m.input(f"past.{n}", m.normal(1, 2, past, d)) for n in ("key", "value")]
+    angles = np.arange(32)[:, None] / np.float32(100) ** (np.arange(d // 2) * 2 / d)
+    y, *outputs = m.node("GroupQueryAttention", m.linear(x, c, 2 * c, False), "", "", *cache, np.array([past + 2], np.int32), np.int32(past + 3),
+                         np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32), n_out=3, num_heads=heads, kv_num_heads=2,
+                         do_rotary=1, local_window_size=8, domain="com.microsoft")
+    skip = m.node("SkipSimplifiedLayerNormalization", m.linear(y, c, c, False), x, 1 + 0.1 * m.normal(c), epsilon=1e-5, domain="com.microsoft")
+    return m.model(skip, *outputs)
+
+
 def sdpa(m, rows=40):
     c, heads, d = 80, 4, 20
     x, which = m.input("x", m.normal(2, rows, c)), m.input("which", m.rng.random((2, 1, rows, rows)) < 0.7)
@@ -220,7 +233,7 @@ def sdpa(m, rows=40):
     return m.model(m.linear(m.reshape(m.transpose(y, 0, 2, 1, 3), 2, rows, c), c, c))
 
 
-MODELS = {f.__name__: f for f in (bert, bert_x, vit, gpt, decoder, fused, sdpa)}
+MODELS = {f.__name__: f for f in (bert, bert_x, vit, gpt, decoder, fused, sdpa, grouped)}
 
 
 def as_type(v, numbers):
@@ -264,7 +277,7 @@ def main():
             continue
         m = Model(seed, a.layers, a.width)
         model = make(m)
-        if name != "fused":  # the shapes of its outputs are onnxruntime's business
+        if name not in ("fused", "grouped"):  # the shapes of its outputs are onnxruntime's business
             onnx.checker.check_model(model)
         onnx.save(model, a.out / f"{name}.onnx")
         for dtype in a.dtype or TYPES:

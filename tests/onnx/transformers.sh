@@ -26,7 +26,7 @@ holds() {
 
 layers=2 width=0.25
 if [ "$how" = short ]; then
-    set -- bert vit gpt decoder fused sdpa
+    set -- bert vit gpt decoder fused sdpa grouped
 else
     layers=12 width=1
 fi
@@ -34,7 +34,7 @@ fi
     fail "no models"
 while read -r name; do
     case "$name" in
-    fused | sdpa) layers=1 ;;
+    fused | sdpa | grouped) layers=1 ;;
     esac
     holds "$name" f32
     case "$how $name" in

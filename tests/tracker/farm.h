@@ -14,6 +14,8 @@ struct farm {
     const char *listen;   /* NULL = tcp://127.0.0.1:0 */
     struct tls_files tls; /* of farm_client */
     const char *more[12]; /* further options of the tracker, NULL-ended */
+    const char *store;    /* where it is instead of in `dir`, or NULL */
+    bool standby;         /* it may have to wait for the store, and listens at `url` then */
     pid_t pid;
 };
 

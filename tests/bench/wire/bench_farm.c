@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* A farm's load from one thread with epoll: idle agents whose long polls wait, clients that lease and answer trials as
  * fast as they can, and the time from a trial's being sent to its being granted. Speaks nng's req protocol itself, so
- * that it costs next to nothing beside the tracker. With `tls` behind the figures all of it goes over TLS. Usage:
- * bench_farm [idle agents] [clients] [seconds] [tls]. */
+ * that it costs next to nothing beside the tracker. Usage: bench_farm [idle agents] [clients] [seconds]
+ * [postgres|tls]: the store on a PostgreSQL server that it starts, which syncs; or all of it over TLS. */
 #include "tests/tracker/farm.h"
+#include "tests/tracker/postgres.h"
 
 #include "core/clock.h"
 #include "core/entropy.h"
@@ -461,6 +462,7 @@ static void measure_cycles(const struct farm *f, int n, double seconds)
 
 static int n_idle = 20, n_clients = 4;
 static double seconds = 1;
+static struct postgres server = {.durable = true};
 static bool with_tls;
 
 #ifdef HAVE_TLS
@@ -497,11 +499,15 @@ static void use_tls(struct farm *f, const char *dir, char cert[300])
 static void bench(void **state)
 {
     struct farm f = {.more = {NULL}};
-
-    char dir[256], cert[300];
+    char where[512], store[560], dir[256], cert[300];
     int64_t start_ns;
 
     (void)state;
+    if (server.pid) {
+        postgres_place(&server, where, sizeof where);
+        snprintf(store, sizeof store, "postgres:%s", where);
+        f.store = store;
+    }
     assert_int_equal(dir_temporary("tune-bench", dir, sizeof dir, NULL), ERR_OK);
     if (with_tls)
         use_tls(&f, dir, cert);
@@ -534,6 +540,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(bench)};
     struct rlimit l;
+    int n_failed;
 
     if (getrlimit(RLIMIT_NOFILE, &l) == 0) {
         l.rlim_cur = l.rlim_max;
@@ -546,5 +553,14 @@ int main(int argc, char **argv)
     if (argc > 3)
         seconds = strtod(argv[3], NULL);
     with_tls = argc > 4 && strcmp(argv[4], "tls") == 0;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    if (argc > 4 && !with_tls && strcmp(argv[4], "postgres") != 0) {
+        fprintf(stderr, "bench_farm: '%s': expected postgres or tls\n", argv[4]);
+        return 2;
+    }
+    if (argc > 4 && !with_tls && !postgres_start(&server))
+        return 77;
+    n_failed = cmocka_run_group_tests(tests, NULL, NULL);
+    if (server.pid)
+        postgres_stop(&server);
+    return n_failed;
 }

@@ -40,12 +40,12 @@ struct shaking {
 };
 
 struct door {
-    pthread_mutex_t lock; /* all up to tls_port */
+    pthread_mutex_t lock; /* all up to n_strangers */
     pthread_cond_t came;
     struct table pipes, places; /* of visitors */
     struct visitor *first, *last;
     atomic_int n_strangers;
-    int tls_port;                        /* 0 = none */
+    atomic_int tls_port;                 /* 0 = none */
     struct shaking shaking[MAX_SHAKING]; /* the thread's own */
     int n_shaking;
 };
@@ -246,7 +246,7 @@ static void look_around(struct door *d, int64_t now)
         if (v)
             v->fd = fd;
         pthread_mutex_unlock(&d->lock);
-        if (!v && d->tls_port && own_port(fd) == d->tls_port && is_overdue(d, &from, now))
+        if (!v && own_port(fd) == atomic_load(&d->tls_port) && is_overdue(d, &from, now))
             shutdown(fd, SHUT_RDWR);
     }
     forget_ended(d);
@@ -298,7 +298,7 @@ static void await_strangers(struct door *d)
         t.tv_nsec -= 1000000000;
     }
     pthread_mutex_lock(&d->lock);
-    if (!d->tls_port && atomic_load(&d->n_strangers) == 0)
+    if (!atomic_load(&d->tls_port) && atomic_load(&d->n_strangers) == 0)
         pthread_cond_wait(&d->came, &d->lock);
     else
         pthread_cond_timedwait(&d->came, &d->lock, &t);
@@ -325,7 +325,7 @@ static void *watch(void *arg)
     int64_t looked_ns = 0;
 
     for (;;) {
-        const bool due = d->tls_port && clock_now_ns() - looked_ns > DOOR_SHAKE_MS / 2 * INT64_C(1000000);
+        const bool due = atomic_load(&d->tls_port) && clock_now_ns() - looked_ns > DOOR_SHAKE_MS / 2 * INT64_C(1000000);
 
         if (due || has_newcomer(d, clock_now_ns()))
             look_around(d, looked_ns = clock_now_ns());
@@ -337,8 +337,8 @@ static void *watch(void *arg)
 
 void door_expect_tls(struct door *d, int port)
 {
+    atomic_store(&d->tls_port, port);
     pthread_mutex_lock(&d->lock);
-    d->tls_port = port;
     pthread_cond_signal(&d->came);
     pthread_mutex_unlock(&d->lock);
 }

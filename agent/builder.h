@@ -19,9 +19,9 @@
 struct builder_options {
     const char *url, *key_file, *name; /* as struct farm_options */
     struct tls_files tls;
-    const char *child_wrapper;         /* as struct rig_options */
-    const struct cage *cage;           /* likewise */
-    int sms[BUILDER_MAX_SMS];          /* compute capabilities, 10 * major + minor */
+    const char *child_wrapper; /* as struct rig_options */
+    const struct cage *cage;   /* likewise */
+    int sms[BUILDER_MAX_SMS];  /* compute capabilities, 10 * major + minor */
     int n_sms;
     int n_children; /* builds at the same time, at most FORGE_MAX; 0 = one for each CPU */
     atomic_bool *stop;

@@ -55,9 +55,9 @@ static const struct command_section sections[] = {
          "0 ok; 1 usage or another error, told in one line; 2 no valid config, or `recheck` found something beaten or "
          "broken; 3 tracker not reachable; 4 interrupted, the same command goes on from there."},
     {.title = "environment",
-     .text =
-         "TUNE_TRACKER, TUNE_KEY_FILE, TUNE_CA_FILE, TUNE_CERT_FILE and TUNE_NVRTC give defaults of options. NO_COLOR: no colours. TUNE_WEIGHTS_DIR: "
-         "where copies of pruned weights are kept."},
+     .text = "TUNE_TRACKER, TUNE_KEY_FILE, TUNE_CA_FILE, TUNE_CERT_FILE and TUNE_NVRTC give defaults of options. "
+             "NO_COLOR: no colours. TUNE_WEIGHTS_DIR: "
+             "where copies of pruned weights are kept."},
     {.title = NULL}};
 
 const struct command tune_command = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tracker/access.h"
 
+#include "core/file.h"
 #include "core/json.h"
 #include "tracker/protocol.h"
 
@@ -73,6 +74,35 @@ enum err access_check(struct call *c)
     if (!(roles[c->name] & (is_agent ? AGENT : USER)))
         return why_set(&c->why, ERR_AUTH, "%s is not for %s", call_table[c->name].name, c->identity);
     return is_agent ? check_agent(c, colon + 1) : check_user(c, colon + 1);
+}
+
+bool access_is_revoked(const char *list, const char *identity)
+{
+    const size_t n = strlen(identity);
+
+    for (const char *line = list; line && *line; line += strcspn(line, "\n"), line += *line == '\n')
+        if (n && strcspn(line, "\n") == n && memcmp(line, identity, n) == 0)
+            return true;
+    return false;
+}
+
+enum err access_read_revoked(const char *path, struct buf *out, struct why *why)
+{
+    enum err e = file_read(path, out, why);
+    int i_line = 0;
+
+    for (const char *line = e ? "" : buf_text(out), *end; *line; line = end + (*end == '\n')) {
+        char identity[KEY_IDENTITY_BYTES];
+        const size_t n = strcspn(line, "\n");
+
+        end = line + n;
+        i_line++;
+        snprintf(identity, sizeof identity, "%.*s", (int)(n < sizeof identity ? n : sizeof identity), line);
+        if (n && *line != '#' && (n >= sizeof identity || !key_identity_is_sane(identity)))
+            return why_set(why, ERR_INPUT, "%.300s:%d: '%.40s': expected agent:NAME or user:NAME", path, i_line,
+                           identity);
+    }
+    return e;
 }
 
 void access_audit(struct tracker *t, const char *call, const char *identity, const char *why)

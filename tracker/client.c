@@ -16,6 +16,7 @@
 #define OPEN_MS 3300 /* of one try */
 #define NAP_MS 5     /* between looks at what another thread does */
 #define PAUSE_STEP_MS 50
+#define LARGE_BYTES 32768 /* of a message that a tracker takes only from whom it knows (tracker/door.h) */
 
 struct client {
     const struct transport_ops *transport;
@@ -93,9 +94,9 @@ static enum err check_reply(struct client *c, const struct reply *r, const char 
     return ERR_OK;
 }
 
-/* Sends `request` once and waits for its reply. */
+/* Sends `request` once and waits for its reply; *large (may be NULL): it had over LARGE_BYTES. */
 static enum err exchange(struct client *c, cJSON *request, const struct blobs *attach, const char *id,
-                         const char *nonce, int64_t timeout_ms, struct reply *out, struct why *why)
+                         const char *nonce, int64_t timeout_ms, bool *large, struct reply *out, struct why *why)
 {
     struct reply r = {.transport = c->transport};
     struct buf bytes;
@@ -105,6 +106,8 @@ static enum err exchange(struct client *c, cJSON *request, const struct blobs *a
     e = message_encode(request, attach, c->has_key ? &c->key : NULL, nonce, &bytes);
     if (e == ERR_LIMIT)
         why_set(why, e, "request over %zu bytes", MESSAGE_MAX_BYTES);
+    if (large)
+        *large = bytes.len > LARGE_BYTES;
     if (!e)
         e = is_closed(c) ? ERR_CANCELLED
                          : c->transport->exchange(c->line, bytes.data, bytes.len, timeout_ms, &r.letter);
@@ -174,7 +177,7 @@ static enum err hello_once(struct client *c, int64_t timeout_ms, struct why *why
         json_add_text(request, "op", "hello", &ok);
         json_add_text(request, "id", id, &ok);
         json_add_item(request, "args", hello_tree(c, nonce), &ok);
-        e = ok ? exchange(c, request, NULL, id, nonce, timeout_ms, &r, why) : ERR_NOMEM;
+        e = ok ? exchange(c, request, NULL, id, nonce, timeout_ms, NULL, &r, why) : ERR_NOMEM;
     }
     cJSON_Delete(request);
     if (e)
@@ -342,6 +345,7 @@ struct client_request {
     int64_t wait_ms;
     char id[REQUEST_ID_HEX + 1];
     int64_t out_since_ns; /* 0 while the tracker answers */
+    bool large;
 };
 
 static cJSON *request_of(struct client *c, const struct client_request *call, char nonce[2 * REQUEST_ID_HEX + 1],
@@ -400,6 +404,19 @@ static enum err take_result(struct reply *r, cJSON **result, struct blobs *recei
     return e;
 }
 
+/* A large message that did not get through may be the first of a new connection: a hello goes before it. */
+static enum err hello_ahead(struct client *c, const struct client_request *call, struct why *why)
+{
+    int64_t epoch;
+
+    if (!call->large || !call->out_since_ns)
+        return ERR_OK;
+    pthread_mutex_lock(&c->lock);
+    epoch = c->epoch;
+    pthread_mutex_unlock(&c->lock);
+    return hello_again(c, epoch, why);
+}
+
 /* One try. *again turns true when the same request has to be sent once more. */
 static enum err call_once(struct client *c, struct client_request *call, cJSON **result, struct blobs *received,
                           bool *again, struct why *why)
@@ -407,10 +424,13 @@ static enum err call_once(struct client *c, struct client_request *call, cJSON *
     char nonce[2 * REQUEST_ID_HEX + 1];
     struct reply r = {0};
     int64_t epoch;
-    cJSON *request = request_of(c, call, nonce, &epoch);
-    enum err e =
-        request ? exchange(c, request, call->attach, call->id, nonce, call->wait_ms + REPLY_MS, &r, why) : ERR_NOMEM;
+    enum err e = hello_ahead(c, call, why);
+    cJSON *request = e ? NULL : request_of(c, call, nonce, &epoch);
 
+    if (!e)
+        e = request
+                ? exchange(c, request, call->attach, call->id, nonce, call->wait_ms + REPLY_MS, &call->large, &r, why)
+                : ERR_NOMEM;
     cJSON_Delete(request);
     *again = e == ERR_UNREACHABLE || e == ERR_TIMEOUT;
     if (*again)

@@ -272,6 +272,7 @@ enum outcome_of_request request_start(struct tracker *t, const void *bytes, size
     c.hello = hello;
     if (!e) {
         e = session_check(&c, bytes, n);
+        r->shown = !e;
         if (c.nonce)
             strcpy(r->nonce, c.nonce);
         r->key = c.key; /* c.identity is its */

@@ -5,11 +5,13 @@
 #include "core/err.h"
 #include "core/file.h"
 #include "core/proc.h"
+#include "tracker/access.h"
 #include "tracker/http.h"
 #include "tracker/server.h"
 #include "tracker/workers.h"
 
 #include <limits.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +34,8 @@ static const struct cli_option options[] = {
     CLI_OPTION("standby", CLI_FLAG, .help = "while another tracker has the store or its server is away, wait for it"),
     CLI_OPTION("key-file", CLI_TEXT, .letter = 'k', .alias = "key", .argument = "FILE", .environment = "TUNE_KEY_FILE",
                .help = "key that every peer must know (see `tune keygen`)"),
+    CLI_OPTION("revoked", CLI_TEXT, .argument = "FILE",
+               .help = "keys of agents and users that were taken back: agent:NAME or user:NAME on a line each"),
     CLI_OPTION("insecure", CLI_FLAG, .help = "listen beyond this machine without a key"),
     CLI_OPTION("workers", CLI_INT, .letter = 'w', .argument = "N", .otherwise = "64", .max = MAX_WORKERS,
                .help = "submitted jobs that `tune work` drives side by side here; 0 = it is not started"),
@@ -94,6 +98,7 @@ static bool is_loopback(const char *url)
 
 static enum err load_key(const struct cli *c, struct key *key, struct tracker_options *o, struct why *why)
 {
+    static struct buf revoked; /* for as long as the tracker runs */
     const char *file = cli_text(c, "key-file");
     enum err e;
 
@@ -105,8 +110,13 @@ static enum err load_key(const struct cli *c, struct key *key, struct tracker_op
                        "%s is reachable by others: give --key-file FILE (`tune keygen` makes one), or --insecure",
                        cli_text(c, "listen"));
     if (!file)
-        return ERR_OK;
+        return cli_text(c, "revoked") ? why_set(why, ERR_INPUT, "--revoked is of keys: expected --key-file, too")
+                                      : ERR_OK;
+    buf_init(&revoked, (size_t)1 << 20);
     e = key_load(file, key, why);
+    if (!e && cli_text(c, "revoked"))
+        e = access_read_revoked(cli_text(c, "revoked"), &revoked, why);
+    o->revoked = buf_text(&revoked);
     if (!e && key->identity[0])
         e = why_set(why, ERR_AUTH, "%s is %s's key: a tracker wants the farm's own", file, key->identity);
     if (!e)
@@ -244,6 +254,7 @@ int main(int argc, char **argv)
     int code;
 
     proc_keep_standard_fds();
+    mallopt(M_MMAP_THRESHOLD, 256 << 10); /* else what large messages took stays with the process */
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);

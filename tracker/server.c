@@ -4,6 +4,7 @@
 #include "core/buf.h"
 #include "core/clock.h"
 #include "core/err.h"
+#include "tracker/door.h"
 #include "tracker/hall.h"
 #include "tracker/tls.h"
 
@@ -49,6 +50,7 @@ struct page {
 struct server {
     struct hall hall; /* the core loop's own */
     nng_socket socket;
+    struct door *door;
     char url[256], near_url[256];
     int n_slots;
     pthread_t core, post;
@@ -125,6 +127,7 @@ static void received(struct slot *s)
     s->caller = (struct caller){.bytes = nng_msg_body(s->raw),
                                 .n_bytes = nng_msg_len(s->raw),
                                 .line = (uint32_t)nng_pipe_id(nng_msg_get_pipe(s->raw))};
+    door_took(s->server->door, s->caller.line, s->caller.n_bytes);
     request_read(&s->caller.request, s->caller.bytes, s->caller.n_bytes);
     if (enqueue(s->server, s))
         return;
@@ -172,8 +175,12 @@ static void pipe_event(nng_pipe p, nng_pipe_ev ev, void *arg)
     if (tell)
         fprintf(stderr, "tune-tracker: all %lld connections are in use: others are refused until one ends%s\n",
                 (long long)sv->max_pipes, sv->max_pipes < MAX_PIPES ? " (ulimit -n allows no more)" : "");
-    if (refuse)
+    if (ev != NNG_PIPE_EV_ADD_PRE)
+        door_went(sv->door, p);
+    else if (refuse)
         nng_pipe_close(p);
+    else
+        door_came(sv->door, p);
 }
 
 /* ---- the core loop ---- */
@@ -382,6 +389,8 @@ static bool turn(struct server *sv, const struct work *b)
     for (int n = 0; ok && n < HALL_MAX_BATCH && n_bytes < QUEUED_BYTES && (s = next_queued(sv)) != NULL; n++) {
         n_bytes += s->caller.n_bytes;
         ok = hall_enter(&sv->hall, &s->caller);
+        if (ok && s->caller.request.shown)
+            door_shown(sv->door, s->caller.line);
     }
     ok = ok && hall_end(&sv->hall, b->gone, b->n_gone, &left, &why);
     if (ok)
@@ -459,6 +468,8 @@ static enum err listen_on(struct server *sv, const char *url, const struct tls_f
         snprintf(real, 256, "%.*s:%d", (int)(colon - url), url, port);
     else
         snprintf(real, 256, "%.255s", url);
+    if (tls_wanted(url))
+        door_expect_tls(sv->door, port);
     return ERR_OK;
 }
 
@@ -515,7 +526,9 @@ enum err server_start(struct tracker *t, const char *url, const struct tls_files
             "or more",
             (long long)fds, OTHER_FDS + MIN_PIPES);
     init_locks(sv);
-    e = open_socket(sv, url, tls, plain, why);
+    e = door_open(&sv->door);
+    if (!e)
+        e = open_socket(sv, url, tls, plain, why);
     if (!e &&
         (pthread_create(&sv->core, NULL, core_loop, sv) != 0 || pthread_create(&sv->post, NULL, post_loop, sv) != 0))
         e = why_set(why, ERR_NOMEM, "cannot start a thread");

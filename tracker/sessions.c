@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sessions.c - hello, authentication, replay window, and the table of answered requests. */
+#include "tracker/access.h"
+#include "core/json.h"
 #include "tracker/state.h"
 
 #include "core/err.h"
@@ -206,6 +208,8 @@ static enum err take_identity(struct call *c, const char *identity)
     if (*identity && !key_identity_is_sane(identity))
         return why_set(&c->why, ERR_AUTH, "'%.80s' is no identity", identity);
     key_derive(c->t->o.key, identity, &c->key);
+    if (access_is_revoked(c->t->o.revoked, identity))
+        return why_set(&c->why, ERR_AUTH, "the key of %s was taken back", identity);
     return ERR_OK;
 }
 

@@ -204,6 +204,7 @@ struct tracker_options {
     struct store *store;
     const char *where;                /* the store's place, for backups */
     const struct key *key;            /* NULL = no authentication */
+    const char *revoked;              /* identities whose keys are worth nothing, one a line; NULL = none */
     int64_t lease_ms, retention_days; /* retention 0 = keep all */
     int64_t max_user_jobs;            /* open at once; 0 = any number */
     bool allow_backup;

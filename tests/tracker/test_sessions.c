@@ -475,6 +475,21 @@ static void an_identity_is_proved(void **state)
     assert_memory_not_equal(bobs.bytes, key.bytes, sizeof key.bytes);
 }
 
+static void a_key_that_was_taken_back_is_worth_nothing(void **state)
+{
+    struct rig *r = *state;
+    struct visitor bobby;
+    struct key bobs;
+
+    r->t->o.revoked = "# gone\n\nagent:bob\nuser:bob\n";
+    key_derive(&key, "user:bob", &bobs);
+    told(r, hello(r, "{\"nonce\":\"" CLIENT_NONCE "\",\"versions\":[1],\"identity\":\"user:bob\"}"), &bobs,
+         CLIENT_NONCE, "auth", "the key of user:bob was taken back");
+    visit(r, &bobby, "user:bobby", '4');
+    tries(r, &bobby, "job_submit", "{\"body\":\"b\"}", NULL, NULL);
+    rig_do(r, "status", "{}"); /* the farm's own */
+}
+
 /* ---- strangers ---- */
 
 static int n_lines;
@@ -550,6 +565,7 @@ int main(void)
         FACT_WITH_KEY(an_agents_key_is_that_agents),
         FACT_WITH_KEY(a_users_jobs_are_that_users),
         FACT_WITH_KEY(an_identity_is_proved),
+        FACT_WITH_KEY(a_key_that_was_taken_back_is_worth_nothing),
         FACT_WITH_KEY(what_is_refused_is_told_to_the_log_and_not_for_ever),
         FACT_WITH_KEY(a_large_message_is_not_read_before_its_mac),
     };

@@ -294,6 +294,30 @@ static void a_tracker_may_ask_peers_for_certificates(void **state)
     farm_stop(&f);
 }
 
+/* nng 1.5 waits for a handshake without end. */
+static void a_handshake_that_does_not_begin_is_ended(void **state)
+{
+    struct farm f;
+    struct sockaddr_in there;
+    struct client *c;
+    char some;
+    int fd;
+
+    (void)state;
+    start(&f, files.good, NULL);
+    c = farm_client(&f, "stays");
+    there = loopback(port_of(f.url));
+    fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(connect(fd, (const struct sockaddr *)&there, sizeof there), 0);
+    assert_int_equal(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 25000), 1);
+    assert_true(recv(fd, &some, 1, 0) <= 0);
+    close(fd);
+    farm_do(c, "status", "{}"); /* over the connection that there was */
+    client_close(c);
+    served(&f);
+    farm_stop(&f);
+}
+
 /* ---- files ---- */
 
 static void unfit(const char *url, const char *ca, const char *cert, bool listens, enum err expected, const char *words)
@@ -362,6 +386,7 @@ int main(void)
         cmocka_unit_test(an_expired_certificate_is_refused_by_both_sides),
         cmocka_unit_test(plain_and_tls_do_not_meet_and_the_words_say_so),
         cmocka_unit_test(a_tracker_may_ask_peers_for_certificates),
+        cmocka_unit_test(a_handshake_that_does_not_begin_is_ended),
         cmocka_unit_test(files_are_looked_at_before_anybody_is_dialled),
         cmocka_unit_test(an_authority_is_made_once_and_names_have_to_be_some),
     };

@@ -110,6 +110,7 @@ static void an_address_has_to_be_one_and_a_key_where_others_can_reach_it(void **
     REFUSED(words, "--listen", "tcp://0.0.0.0:0");
     REFUSED(words, "--listen", "tcp://12.0.0.1:0");
     REFUSED("/nowhere/k", "--listen", "tcp://0.0.0.0:0", "--key-file", "/nowhere/k");
+    REFUSED("--revoked is of keys: expected --key-file, too", "--revoked", "/nowhere/r");
     for (size_t i = 0; i < sizeof near / sizeof *near; i++) /* gets as far as its store */
         REFUSED("/dev/null/store", "--listen", near[i], "--store", "/dev/null/store");
     REFUSED("/dev/null/store", "--listen", "tcp://0.0.0.0:0", "--insecure", "--store", "/dev/null/store");
@@ -220,6 +221,38 @@ static void only_who_has_the_key_file_is_served(void **state)
     farm_stop(&f);
 }
 
+static void a_key_in_the_list_is_refused_from_the_next_start_on(void **state)
+{
+    char key[300], bobs[300], list[300];
+    struct farm f = {.key_file = key, .more = {"--revoked", list}};
+    struct client_options o = {.key_file = bobs};
+    struct client *c = NULL;
+    struct why why = {""};
+    struct key farm;
+
+    (void)state;
+    snprintf(key, sizeof key, "%s/farm.key", dir);
+    snprintf(bobs, sizeof bobs, "%s/bob.key", dir);
+    snprintf(list, sizeof list, "%s/revoked", dir);
+    assert_int_equal(key_make(key, &why), ERR_OK);
+    assert_int_equal(key_load(key, &farm, &why), ERR_OK);
+    assert_int_equal(key_make_for(bobs, &farm, "user:bob", &why), ERR_OK);
+    assert_int_equal(file_replace(list, "# nobody\n", 9, 0600, &why), ERR_OK);
+    farm_start(&f);
+    o.url = f.url;
+    assert_int_equal(client_open(&o, &c, &why), ERR_OK);
+    client_close(c);
+    c = NULL;
+    farm_crash(&f);
+    assert_int_equal(file_replace(list, "agent:x\nuser:bob", 16, 0600, &why), ERR_OK);
+    farm_restart(&f);
+    assert_int_equal(client_open(&o, &c, &why), ERR_AUTH);
+    client_close(farm_client(&f, "the farm's own"));
+    farm_stop(&f);
+    assert_int_equal(file_replace(list, "user:bob\nbob\n", 13, 0600, &why), ERR_OK);
+    REFUSED("revoked:2: 'bob': expected agent:NAME or user:NAME", "--key-file", key, "--revoked", list);
+}
+
 /* Also while a tracker has it open. */
 static void a_store_is_used_by_one_tracker_and_copied_at_any_time(void **state)
 {
@@ -250,6 +283,7 @@ int main(void)
         cmocka_unit_test(it_says_where_it_listens_and_ends_in_order),
         cmocka_unit_test(too_few_files_are_told),
         cmocka_unit_test(only_who_has_the_key_file_is_served),
+        cmocka_unit_test(a_key_in_the_list_is_refused_from_the_next_start_on),
         cmocka_unit_test(a_store_is_used_by_one_tracker_and_copied_at_any_time),
     };
 

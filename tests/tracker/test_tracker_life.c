@@ -104,6 +104,34 @@ static void a_trial_goes_from_tuner_to_agent_and_back(void **state)
     client_close(c);
 }
 
+static int64_t first_token(void)
+{
+    struct farm f = {.more = {NULL}};
+    struct client *c;
+    char job[24];
+    cJSON *r;
+    int64_t token;
+
+    farm_start(&f);
+    c = farm_client(&f, "a1");
+    register_agent(c, "a1", "n1");
+    submit(c, 1, 0, job);
+    r = lease(c, "a1", 1, 0);
+    token = number_in(cJSON_GetArrayItem(cJSON_GetObjectItem(r, "trials"), 0), "token");
+    cJSON_Delete(r);
+    client_close(c);
+    farm_stop(&f);
+    return token;
+}
+
+/* Two trackers with equal stores are asked the same: who knows one's token does not know the other's. (Equal ones come
+ * once in 2^28 runs.) */
+static void tokens_of_leases_are_nobodys_guess(void **state)
+{
+    (void)state;
+    assert_int_not_equal(first_token(), first_token());
+}
+
 static void a_lease_that_is_not_renewed_goes_to_another_agent(void **state)
 {
     struct client *c = farm_client(*state, "both");
@@ -213,6 +241,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_standby_serves_when_the_tracker_with_the_store_is_gone),
         cmocka_unit_test(a_trial_goes_from_tuner_to_agent_and_back),
+        cmocka_unit_test(tokens_of_leases_are_nobodys_guess),
         cmocka_unit_test(a_lease_that_is_not_renewed_goes_to_another_agent),
         cmocka_unit_test(large_blobs_arrive_whole_and_wrong_ones_not_at_all),
         cmocka_unit_test(opening_and_closing_many_clients_is_clean),

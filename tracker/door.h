@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* door.h - connections whose peers have not yet shown who they are: how long, how many from one address, and how much
+ * they may send. nng bounds one message and waits for ever; what is closed here is closed by a thread of the door's. */
+#ifndef TUNE_TRACKER_DOOR_H
+#define TUNE_TRACKER_DOOR_H
+
+#include "core/err.h"
+
+#include <nng/nng.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define DOOR_PATIENCE_MS 15000          /* until a peer has shown who he is */
+#define DOOR_BYTES ((uint64_t)64 << 10) /* that he may send until then, looked at every DOOR_TICK_MS */
+#define DOOR_TICK_MS 100
+#define DOOR_CROWD 64 /* strangers of one address for over DOOR_CROWD_MS: the oldest go */
+#define DOOR_CROWD_MS 1000
+#define DOOR_SHAKE_MS 10000 /* for a TLS handshake */
+
+struct door;
+
+/* Starts its thread. ERR_NOMEM. */
+enum err door_open(struct door **out);
+
+/* Connections to this port begin with a TLS handshake, which nng 1.5 waits for without end: once, at the start. */
+void door_expect_tls(struct door *d, int port);
+
+/* A connection came, its peer showed who he is (again and again: costs little), it went. From any thread. */
+void door_came(struct door *d, nng_pipe p);
+void door_shown(struct door *d, uint32_t pipe);
+/* A whole message of so many bytes came; it does not count as sent any more: where those wait is bounded elsewhere. */
+void door_took(struct door *d, uint32_t pipe, size_t n_bytes);
+void door_went(struct door *d, nng_pipe p);
+
+#endif

@@ -134,6 +134,20 @@ static void sums_and_pools_between_pairs_are_layers_of_bytes(void **state)
     }
 }
 
+/* Each input without its own scale and zero point, all with those of the output; one more or less belongs to nothing.
+ */
+static void quantised_tensors_are_joined_as_floats(void **state)
+{
+    (void)state;
+    check_graph(X "node QuantizeLinear x xs xz -> q\nconst ws 1 = 0.125\nints wz:2 1 = 7\n"
+                  "node com.microsoft.QLinearConcat ys yz q xs xz q ws wz -> p axis=1\n"
+                  "node DequantizeLinear p ys yz -> y\noutput y\n",
+                X_LINE "q = quantize x u8\np = quantize q\np_3 = quantize q\np_4 = concat p + p_3\n"
+                       "p_5 = quantize p_4 u8\ny = quantize p_5\n");
+    check_refused(X "node QuantizeLinear x xs xz -> q\nnode com.microsoft.QLinearConcat ys yz q xs -> y\noutput y\n",
+                  "com.microsoft.QLinearConcat", "an operator of another domain");
+}
+
 /* The mean of 4: its sum times 0.5 / (0.25 4). */
 static void the_scale_of_a_mean_is_divided_by_its_number(void **state)
 {
@@ -195,6 +209,7 @@ int main(void)
         cmocka_unit_test(signed_bytes_have_other_zero_points_alone),
         cmocka_unit_test(a_quantised_convolution_is_what_its_pairs_are),
         cmocka_unit_test(sums_and_pools_between_pairs_are_layers_of_bytes),
+        cmocka_unit_test(quantised_tensors_are_joined_as_floats),
         cmocka_unit_test(the_scale_of_a_mean_is_divided_by_its_number),
         cmocka_unit_test(what_no_kernel_of_bytes_computes_stays_of_floats),
         cmocka_unit_test(numbers_that_are_read_stay_floats),

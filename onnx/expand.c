@@ -45,6 +45,7 @@ static const struct expansion {
      "z=#0;t=#255;o=#1;h=ReduceMax(0)keepdims=0;l=ReduceMin(0)keepdims=0;i=Max(h,z);j=Min(l,z);r=Sub(i,j);"
      "d=Div(r,t);e=Equal(r,z);s=Where(e,o,d);$1=Identity(s);n=Neg(j);m=Div(n,s);p=Clip(m,z,t);$2=Round(p);"
      "!$0=QuantizeLinear(0,$1,$2)output_dtype=2;"},
+    {"com.microsoft.MatMulNBits", "w=MatMulNBits/weights(1,2,3,4)@;!y=MatMul(0,w);$0=Add(y,?5);"},
     {"com.microsoft.MultiHeadAttention", "!$*=MultiHeadAttention(0,1,2,3,4,5,6,7)@;"},
     {"com.microsoft.RotaryEmbedding", "!$0=RotaryEmbedding(0,2,3,1)@;"},
     {"com.microsoft.SkipLayerNormalization", "s=Add(0,1);$3=Add(s,?4);!$0=LayerNormalization($3,2,3)@;"},

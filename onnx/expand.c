@@ -9,7 +9,8 @@
 #include <string.h>
 
 #define MAX_NAME 300
-#define MAX_ARGUMENTS 10
+#define MAX_ARGUMENTS 16
+#define MAX_TEXT 1024
 
 /* What an operator is made of: `to=Op(arguments)name=number..;`, the node that counts as the operator with `!` in
  * front. An argument is an input by its number or what a node before gave, a letter; `to` is one too, or `$` with the
@@ -44,6 +45,7 @@ static const struct expansion {
      "z=#0;t=#255;o=#1;h=ReduceMax(0)keepdims=0;l=ReduceMin(0)keepdims=0;i=Max(h,z);j=Min(l,z);r=Sub(i,j);"
      "d=Div(r,t);e=Equal(r,z);s=Where(e,o,d);$1=Identity(s);n=Neg(j);m=Div(n,s);p=Clip(m,z,t);$2=Round(p);"
      "!$0=QuantizeLinear(0,$1,$2)output_dtype=2;"},
+    {"com.microsoft.MatMulNBits", "w=MatMulNBits/weights(1,2,3,4)@;!y=MatMul(0,w);$0=Add(y,?5);"},
     {"com.microsoft.MultiHeadAttention", "!$*=MultiHeadAttention(0,1,2,3,4,5,6,7)@;"},
     {"com.microsoft.RotaryEmbedding", "!$0=RotaryEmbedding(0,2,3,1)@;"},
     {"com.microsoft.SkipLayerNormalization", "s=Add(0,1);$3=Add(s,?4);!$0=LayerNormalization($3,2,3)@;"},
@@ -83,6 +85,33 @@ static bool is_own_domain(const char *domain)
     return !domain || !*domain || strcmp(domain, "ai.onnx") == 0;
 }
 
+/* Scale and zero point of the output, then each input with its own: as many as there are. */
+static const struct expansion joined = {"com.microsoft.QLinearConcat", ""};
+
+static bool can_join(const Onnx__NodeProto *n)
+{
+    return n->n_input >= 5 && n->n_input <= 2 + 3 * MAX_ARGUMENTS && n->n_input % 3 == 2;
+}
+
+/* The text of a node's expansion, which may lie in `room`. */
+static const char *nodes_of(const struct expansion *e, const Onnx__NodeProto *n, char room[MAX_TEXT])
+{
+    const size_t parts = e == &joined ? (n->n_input - 2) / 3 : 0;
+    size_t at = 0;
+
+    if (e != &joined)
+        return e->text;
+    for (size_t i = 0; i < parts; i++)
+        at += (size_t)snprintf(room + at, MAX_TEXT - at, "%c=DequantizeLinear(%zu,%zu,%zu);", (char)('a' + i),
+                               2 + 3 * i, 3 + 3 * i, 4 + 3 * i);
+    at += (size_t)snprintf(room + at, MAX_TEXT - at, "!y=Concat(");
+    for (size_t i = 0; i < parts; i++)
+        at += (size_t)snprintf(room + at, MAX_TEXT - at, "%s%c", i ? "," : "", (char)('a' + i));
+    at += (size_t)snprintf(room + at, MAX_TEXT - at, ")@;$0=QuantizeLinear(y,0,1);");
+    assert(at < MAX_TEXT);
+    return room;
+}
+
 /* The form of GroupQueryAttention that a node has. */
 static const struct expansion *group_query_of(const Onnx__NodeProto *n)
 {
@@ -104,6 +133,8 @@ static const struct expansion *expansion_of(const Onnx__NodeProto *n)
     for (size_t i = 0; i < sizeof expansions / sizeof expansions[0]; i++)
         if (strcmp(expansions[i].op, op) == 0)
             return &expansions[i];
+    if (strcmp(joined.op, op) == 0)
+        return can_join(n) ? &joined : NULL;
     return strcmp(group_query[0][0].op, op) == 0 ? group_query_of(n) : NULL;
 }
 
@@ -298,14 +329,17 @@ static const char *put_node(struct expanding *x, const struct expansion *e, cons
 
 static void put_expansion(struct expanding *x, const struct expansion *e)
 {
+    char room[MAX_TEXT];
+
     memset(x->left_out, 0, sizeof x->left_out);
-    for (const char *p = e->text; p;)
+    for (const char *p = nodes_of(e, x->of, room); p;)
         p = put_node(x, e, p);
 }
 
 /* How many nodes there will be, and in *any whether some become others. */
 static size_t count_nodes(const Onnx__GraphProto *g, bool *any)
 {
+    char room[MAX_TEXT];
     size_t n = 0;
 
     *any = false;
@@ -314,7 +348,7 @@ static size_t count_nodes(const Onnx__GraphProto *g, bool *any)
 
         *any = *any || e;
         n += e ? 0 : 1;
-        for (const char *p = e ? e->text : ""; *p; p++)
+        for (const char *p = e ? nodes_of(e, g->node[i], room) : ""; *p; p++)
             n += *p == ';';
     }
     return n;

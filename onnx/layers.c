@@ -628,6 +628,7 @@ const struct onnx_operator onnx_operators[] = {
      ONNX_TAKES_VIEWS},
     {"MultiHeadAttention", onnx_multi_head_attention, " mask_filter_value num_heads scale unidirectional ",
      ONNX_TAKES_VIEWS},
+    {"MatMulNBits/weights", onnx_unpack_blocks, " K N accuracy_level bits block_size ", ONNX_TAKES_DENSE},
     {"GroupQueryAttention/part", onnx_group_query_part, GROUP_QUERY_ATTRIBUTES "part ", ONNX_TAKES_VIEWS},
     {"GroupQueryAttention/rotary", onnx_group_query_rotary, GROUP_QUERY_ATTRIBUTES "part ", ONNX_TAKES_VIEWS},
     {"GroupQueryAttention", onnx_group_query_attention, GROUP_QUERY_ATTRIBUTES, ONNX_TAKES_VIEWS},

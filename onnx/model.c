@@ -68,6 +68,8 @@ double onnx_attribute_real(const Onnx__NodeProto *node, const char *name, double
 double onnx_at(const struct onnx_value *v, int64_t i)
 {
     assert(v->kind == ONNX_CONSTANT && i >= 0);
+    if (v->blocks)
+        return onnx_blocks_at(v->blocks, i);
     return v->v ? v->v[v->is_uniform ? 0 : i] : onnx_tensor_at(&v->tensor, i);
 }
 

@@ -30,6 +30,9 @@ struct onnx_dequantised {
     int64_t block;
 };
 
+/* Weights of 2, 4 or 8 bits, each block of a row of k with a scale and a zero point (onnx/nbits.c). */
+struct onnx_blocks;
+
 struct onnx_value {
     const char *name;
     enum onnx_kind kind;
@@ -40,6 +43,7 @@ struct onnx_value {
     /* a constant: `v` where it was computed, else the tensor's elements */
     struct onnx_tensor tensor;
     double *v;
+    const struct onnx_blocks *blocks;           /* it is unpacked where it is read; NULL: no */
     bool is_uniform;                            /* every element is v[0] */
     const struct onnx_dequantised *dequantised; /* it was whole numbers; NULL: no */
     /* an activation: the elements of a layer's output, in their order whatever the shape, or a view of them */
@@ -133,7 +137,7 @@ onnx_op onnx_eltwise, onnx_equal, onnx_is_inf, onnx_where, onnx_mod, onnx_prelu,
 onnx_op onnx_binary, onnx_cast, onnx_constant, onnx_constant_of_shape, onnx_shape_of, onnx_gather, onnx_concat,
     onnx_slice, onnx_expand, onnx_reshape, onnx_flatten, onnx_squeeze, onnx_unsqueeze, onnx_transpose, onnx_identity,
     onnx_dropout, onnx_split, onnx_tile, onnx_pad, onnx_depth_to_space, onnx_space_to_depth;
-onnx_op onnx_attention, onnx_multi_head_attention, onnx_rotary_embedding, onnx_group_query_part,
+onnx_op onnx_unpack_blocks, onnx_attention, onnx_multi_head_attention, onnx_rotary_embedding, onnx_group_query_part,
     onnx_group_query_rotary, onnx_group_query_attention;
 onnx_op onnx_conv, onnx_gemm, onnx_matmul, onnx_batch_norm, onnx_activation, onnx_pool, onnx_global_pool, onnx_reduce,
     onnx_softmax, onnx_resize, onnx_conv_transpose, onnx_quantize, onnx_dequantize, onnx_recurrent;
@@ -173,6 +177,9 @@ const Onnx__AttributeProto *onnx_attribute(const Onnx__NodeProto *node, const ch
 /* Of Onnx__TensorProto__DataType: floats; whole numbers of 8 bits or more and truth values. */
 bool onnx_is_float_type(int64_t t);
 bool onnx_is_whole_type(int64_t t);
+
+/* Element i of weights in blocks, [k][n]. */
+double onnx_blocks_at(const struct onnx_blocks *b, int64_t i);
 
 /* Element i of a constant; as a whole number, false where it is none of at most 2^53. */
 double onnx_at(const struct onnx_value *v, int64_t i);

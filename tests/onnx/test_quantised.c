@@ -134,6 +134,69 @@ static void sums_and_pools_between_pairs_are_layers_of_bytes(void **state)
     }
 }
 
+/* Each input without its own scale and zero point, all with those of the output; one more or less belongs to nothing.
+ */
+static void quantised_tensors_are_joined_as_floats(void **state)
+{
+    (void)state;
+    check_graph(X "node QuantizeLinear x xs xz -> q\nconst ws 1 = 0.125\nints wz:2 1 = 7\n"
+                  "node com.microsoft.QLinearConcat ys yz q xs xz q ws wz -> p axis=1\n"
+                  "node DequantizeLinear p ys yz -> y\noutput y\n",
+                X_LINE "q = quantize x u8\np = quantize q\np_3 = quantize q\np_4 = concat p + p_3\n"
+                       "p_5 = quantize p_4 u8\ny = quantize p_5\n");
+    check_refused(X "node QuantizeLinear x xs xz -> q\nnode com.microsoft.QLinearConcat ys yz q xs -> y\noutput y\n",
+                  "com.microsoft.QLinearConcat", "an operator of another domain");
+}
+
+#define BITS "opset 13\ninput x 3 "
+#define BLOCKS "com.microsoft.MatMulNBits "
+
+/* Two rows of eight numbers of four bits, the lower ones first; less 3 by a half, less 1 by two. */
+static void weights_of_few_bits_are_unpacked(void **state)
+{
+    static const float rows[] = {-1.5F, -1, -0.5F, 0, 0.5F, 1, 1.5F, 2, 28, 28, -2, -2, -2, 28, 28, -2, 0, 0};
+    static const float tail[] = {-8, -7, -6, -5, -4, -3, -2, -1, 70, 60, 50, 40, 0.25F};
+    static const float twos[] = {-2, -1, 0, 1, 1, 0, -1, -2, 0};
+
+    (void)state;
+    check_weights(BITS "8\nints w:2 2 1 4 = 16 50 84 118 255 0 240 15\nconst s 2 = 0.5 2\nints z:2 2 = 3 1\n"
+                       "node " BLOCKS "x w s z -> y K=8 N=2 bits=4 block_size=8\noutput y\n",
+                  rows, 18, "y w 0 64\ny bias 64 8\n");
+    /* a second block, of which a half is used, with a scale of its own; 8 is nothing */
+    check_weights(BITS "12\nints w:2 1 2 4 = 16 50 84 118 239 205 0 0\nconst s 2 = 1 10\nconst b 1 = 0.25\n"
+                       "node " BLOCKS "x w s - - b -> y K=12 N=1 bits=4 block_size=8\noutput y\n",
+                  tail, 13, "y w 0 48\ny bias 48 4\n");
+    check_weights(BITS "8\nints w:2 1 1 2 = 228 27\nconst s 1 = 1\n"
+                       "node " BLOCKS "x w s -> y K=8 N=1 bits=2 block_size=8\noutput y\n",
+                  twos, 9, "y w 0 32\ny bias 32 4\n");
+}
+
+static void other_weights_of_few_bits_are_refused(void **state)
+{
+    static const struct {
+        const char *node, *words;
+    } cases[] = {
+        {"x w s - g -> y K=8 N=2 bits=4 block_size=8", "rows in groups of their own"},
+        {"x w s -> y K=8 N=2 bits=3 block_size=8", "expected 2, 4 or 8 bits"},
+        {"x w s -> y K=8 N=2 bits=4 block_size=0", "whole blocks"},
+        {"x w s -> y K=8 N=2147483647 bits=4 block_size=8", "whole blocks"},
+        {"x w s -> y K=16 N=2 bits=4 block_size=8", "that fit"},
+        {"x w s w -> y K=8 N=2 bits=4 block_size=8", "that fit"},
+        {"x w q -> y K=8 N=2 bits=4 block_size=8", "constant weights, scales"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char lines[512];
+
+        snprintf(lines, sizeof lines,
+                 BITS "8\ninput q 2\nints w:2 2 1 4 = 1 2 3 4 5 6 7 8\nconst s 2 = 1 1\nints g:6 8 = 0 0 0 0 0 0 0 0\n"
+                      "node " BLOCKS "%s\noutput y\n",
+                 cases[i].node);
+        check_refused(lines, "MatMulNBits/weights", cases[i].words);
+    }
+}
+
 /* The mean of 4: its sum times 0.5 / (0.25 4). */
 static void the_scale_of_a_mean_is_divided_by_its_number(void **state)
 {
@@ -195,6 +258,9 @@ int main(void)
         cmocka_unit_test(signed_bytes_have_other_zero_points_alone),
         cmocka_unit_test(a_quantised_convolution_is_what_its_pairs_are),
         cmocka_unit_test(sums_and_pools_between_pairs_are_layers_of_bytes),
+        cmocka_unit_test(quantised_tensors_are_joined_as_floats),
+        cmocka_unit_test(weights_of_few_bits_are_unpacked),
+        cmocka_unit_test(other_weights_of_few_bits_are_refused),
         cmocka_unit_test(the_scale_of_a_mean_is_divided_by_its_number),
         cmocka_unit_test(what_no_kernel_of_bytes_computes_stays_of_floats),
         cmocka_unit_test(numbers_that_are_read_stay_floats),

@@ -105,7 +105,7 @@ class Kernel(unittest.TestCase):
             ("observers: not supported", {"observers": [1]}),
             ("expected max_fevals", {"strategy_options": {"popsize": 3}}),
             ("expected 'OpenCL' or 'CUDA'", {"lang": "HIP"}),
-            ("does not build|compile", {"defines": {"VEC2": "("}}),
+            ("CompilerOptions: expected texts of letters", {"defines": {"VEC2": "("}}),
         ):
             with self.subTest(words), self.assertRaisesRegex((ValueError, TypeError, tune.TuneError), words):
                 tuned(**more)

@@ -5,8 +5,10 @@ import json
 import math
 import os
 import random
+import re
 import subprocess
 import sys
+import time
 import unittest
 import warnings
 import zipfile
@@ -107,11 +109,13 @@ class Runs(unittest.TestCase):
         again = replay(output="r.jsonl")
         self.assertEqual(len(again.records), len(first.records))
         rows = [tune._logs.row_of(r) for r in tune.iter_log("r.jsonl")]
-        self.assertEqual(rows[0]["knob.tile_x"], first.records[0]["knobs"]["tile_x"])
-        self.assertEqual(rows[0]["time_ms"], first.records[0]["time_ns"] / 1e6)
+        self.assertEqual([r["knob.tile_x"] for r in rows], [r["knobs"]["tile_x"] for r in first.records])
+        for row, r in zip(rows, first.records):  # some configs of the recording fail
+            self.assertTrue(row["time_ms"] == r["time_ns"] / 1e6 if r["status"] == "ok" else math.isnan(row["time_ms"]))
         curve = next(iter(tune.plot.best_so_far("r.jsonl").values()))
-        self.assertEqual(curve[-1], min(r["time_ms"] for r in rows))
-        self.assertEqual(curve, sorted(curve, reverse=True))
+        self.assertEqual(curve[-1], min(r["time_ms"] for r in rows if r["status"] == "ok"))
+        known = [t for t in curve if not math.isnan(t)]
+        self.assertEqual(known, sorted(known, reverse=True))
 
     def test_a_callback_that_raises_ends_the_run_and_the_log_resumes(self):
         seen = []
@@ -169,6 +173,57 @@ class Runs(unittest.TestCase):
         code = "import os; os.environ['TUNE_PROGRAM'] = '/none'; import tune; tune.program()"
         said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stderr
         self.assertIn("TUNE_PROGRAM=/none: no program there", said)
+
+
+class Farm:
+    """A tracker and an agent that answers from a recording, on 127.0.0.1."""
+
+    def __enter__(self):
+        folder = os.path.dirname(tune.program())
+        self.said = open("tracker.said", "w+", encoding="utf-8")
+        tracker = [os.path.join(folder, "tune-tracker"), "--listen", "tcp://127.0.0.1:0", "--store", "store"]
+        self.children = [subprocess.Popen(tracker, stdout=self.said, stderr=subprocess.STDOUT)]
+        self.url = ""
+        for _ in range(200):
+            with open("tracker.said", encoding="utf-8") as f:
+                found = re.search(r"listening on (tcp:\S+)", f.read())
+            if found:
+                self.url = found.group(1)
+                break
+            time.sleep(0.05)
+        agent = [os.path.join(folder, "tune-agent"), "--tracker", self.url, "--key", "rec", "--device", REPLAY]
+        self.children.append(subprocess.Popen(agent, stdout=self.said, stderr=subprocess.STDOUT))
+        for _ in range(200):
+            if "rec" in tune.call("devices", "--json", "--tracker", self.url):
+                return self.url
+            time.sleep(0.05)
+        raise AssertionError("the agent does not register")
+
+    def __exit__(self, *_):
+        for child in reversed(self.children):
+            child.kill()
+            child.wait()
+        self.said.close()
+
+
+class Jobs(unittest.TestCase):
+    def test_a_job_is_submitted_followed_and_cancelled(self):
+        with Farm() as url:
+            job = tune.submit(device=REPLAY, key="rec", trials=12, strategy="random", tracker=url)
+            events = []
+            run = job.attach("job.jsonl", callback=events.append)
+            self.assertEqual(sum(r["purpose"] == "search" for r in run.records), 12)
+            self.assertEqual(run.done["end"], "done")
+            self.assertGreaterEqual(sum(e["event"] in ("measured", "best") for e in events), 12)
+            self.assertEqual(job.status()["state"], "done")
+            other = tune.submit(device=REPLAY, key="none", trials=12, tracker=url)
+            other.pause()
+            other.resume()
+            other.cancel()
+            states = {j["job"]: j["state"] for j in tune.jobs(tracker=url)}
+            self.assertEqual(states, {job.id: "done", other.id: "cancelled"})
+            with self.assertRaisesRegex(tune.TuneError, "a submitted job has none"):
+                tune.submit(device=REPLAY, strategy="exec:true", tracker=url)
 
 
 class Wheel(unittest.TestCase):

@@ -89,7 +89,8 @@ class Job:
 
     def status(self) -> "dict[str, Any]":
         """What `tune status JOB --json` says."""
-        return json.loads(_program.call("status", self.id, "--json", *self._at()))
+        said: "dict[str, Any]" = json.loads(_program.call("status", self.id, "--json", *self._at()))
+        return said
 
     def cancel(self) -> None:
         _program.call("cancel", self.id, *self._at())

@@ -105,7 +105,7 @@ class Context:
             device = c_void_p(self.device)
             self.cl.clGetProgramBuildInfo(c_void_p(program), device, _BUILD_LOG, c_size_t(4096), log, None)
             raise TuneError(f"the kernel does not build: {log.value.decode(errors='replace')}")
-        return program
+        return int(program)
 
     def run(
         self, text: str, name: str, options: str, args: "Sequence[Any]", groups: "Sequence[int]", local: "Sequence[int]"
@@ -138,9 +138,7 @@ class Context:
 
 
 def _number(text: Any, names: "Mapping[str, Any]") -> float:
-    if not isinstance(text, str):
-        return text
-    return _metrics._value(ast.parse(text.strip(), mode="eval"), text, names)
+    return float(_metrics._value(ast.parse(text.strip(), mode="eval"), text, names) if isinstance(text, str) else text)
 
 
 def run_once(spec: "Mapping[str, Any]", config: "Mapping[str, Any]", context: Optional[Context] = None) -> "list[Any]":

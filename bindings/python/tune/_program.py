@@ -50,7 +50,7 @@ def options_of(given: Mapping[str, Any]) -> "list[str]":
     return out
 
 
-def failed(code: int, words: str) -> Exception:
+def failed(code: int, words: str) -> BaseException:
     lines = [line[6:] if line.startswith("tune: ") else line for line in words.strip().splitlines()]
     if code == 4:
         return KeyboardInterrupt()

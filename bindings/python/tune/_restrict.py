@@ -6,7 +6,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import math
-from typing import Any, Callable, Iterable, Mapping, Sequence, Union
+from typing import Any, Callable, Dict, Iterable, Mapping, Sequence, Union
 
 Restriction = Union[str, Callable[..., Any]]
 
@@ -15,7 +15,7 @@ MAX_TEXT = 4000  # bytes of an expression; the product takes 4096
 MAX_EXPRESSIONS = 100  # of one function; the product takes 128 in all
 
 
-class _Seen(dict):  # notes which parameters are looked at
+class _Seen(Dict[str, Any]):  # notes which parameters are looked at
     def __init__(self, config: "Mapping[str, Any]", names: "set[str]") -> None:
         super().__init__(config)
         self._names = names
@@ -44,7 +44,7 @@ def _named_arguments(function: "Callable[..., Any]", params: "Mapping[str, Any]"
     return names if names and all(name in params for name in names) else []
 
 
-def _allowed(function: "Callable[..., Any]", params: "Mapping[str, Sequence[Any]]") -> "tuple[list[str], set[tuple]]":
+def _allowed(function: "Callable[..., Any]", params: "Mapping[str, Sequence[Any]]") -> "tuple[list[str], set[tuple[Any, ...]]]":
     """Names of the parameters that decide, and their allowed values. What the function raises is the caller's."""
     words = getattr(function, "__name__", "a restriction")
     names = list(_named_arguments(function, params))
@@ -73,13 +73,13 @@ def _allowed(function: "Callable[..., Any]", params: "Mapping[str, Sequence[Any]
     return names, allowed
 
 
-def _rules(names: "Sequence[str]", values: "Sequence[Sequence[Any]]", allowed: "frozenset[tuple]") -> "list[str]":
+def _rules(names: "Sequence[str]", values: "Sequence[Sequence[Any]]", allowed: "frozenset[tuple[Any, ...]]") -> "list[str]":
     """Conjunctions that together allow exactly `allowed` (tuples over `names`, each out of `values`)."""
     if len(allowed) == math.prod(map(len, values)):
         return []
     if not allowed:
         return ["0"]
-    groups: "dict[frozenset[tuple], list[Any]]" = {}
+    groups: "dict[frozenset[tuple[Any, ...]], list[Any]]" = {}
     for v in values[0]:
         groups.setdefault(frozenset(t[1:] for t in allowed if t[0] == v), []).append(v)
     out = []

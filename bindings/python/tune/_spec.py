@@ -202,6 +202,9 @@ def write_spec(
         kernel["SharedMemory"] = smem_args["size"]
     if reference is not None:
         kernel["ReferenceKernel"] = dict(reference)
+        if "Configuration" in reference:  # what it does not name has its first value
+            first = {name: each[0] for name, each in values.items()}
+            kernel["ReferenceKernel"]["Configuration"] = {**first, **reference["Configuration"]}
         if atol is not None:
             kernel["ReferenceKernel"].update(ValidationMethod="SideBySideComparison", ValidationThreshold=float(atol))
     if operations is not None:

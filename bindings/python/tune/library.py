@@ -287,7 +287,7 @@ class Library:
     def about(self) -> "dict[str, Union[str, int]]":
         info = _Info()
         _call("tune_about", self.handle, byref(info))
-        values = {name: getattr(info, name) for name, _ in _Info._fields_ if name != "size"}
+        values = {f[0]: getattr(info, f[0]) for f in _Info._fields_ if f[0] != "size"}
         return {k: _text(v) if v is None or isinstance(v, bytes) else v for k, v in values.items()}
 
     def missing(self) -> str:

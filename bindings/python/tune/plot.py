@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from typing import Any, Mapping, Optional, Sequence, Union
 
 from ._logs import Path, iter_log
@@ -11,7 +12,8 @@ Log = Union[Path, "Sequence[Mapping[str, Any]]"]  # a file, or records
 
 
 def _records(log: Log) -> "list[Mapping[str, Any]]":
-    return [r for r in (log if isinstance(log, (list, tuple)) else iter_log(log)) if r.get("purpose") == "search"]
+    records = iter_log(log) if isinstance(log, (str, os.PathLike)) else log
+    return [r for r in records if r.get("purpose") == "search"]
 
 
 def _axes(ax: Any) -> Any:

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* exec.c - a searcher of one's own: a process that is asked for configs and told values, in lines of JSON over its
  * standard input and output (docs/adding-a-strategy.md). Nothing here waits for it longer than WAIT_MS. */
+#include "core/buf.h"
 #include "core/clock.h"
+#include "core/err.h"
+#include "core/json.h"
 #include "core/proc.h"
 #include "search/strategies/base.h"
 

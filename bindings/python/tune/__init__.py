@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: MIT
+"""A kernel autotuning farm from Python. docs/python.md is the manual; `tune` the program does the work."""
+from ._jobs import Job, Run, attach, jobs, run, submit
+from ._kernel import Runner, tune_kernel
+from ._logs import best_of, iter_log, read_log
+from ._program import TuneError, call, program
+from ._search import Searcher
+from . import library, plot
+from ._version import __version__
+
+__all__ = [
+    "Job",
+    "Run",
+    "Runner",
+    "Searcher",
+    "TuneError",
+    "attach",
+    "best_of",
+    "call",
+    "iter_log",
+    "jobs",
+    "library",
+    "plot",
+    "program",
+    "read_log",
+    "run",
+    "submit",
+    "tune_kernel",
+]

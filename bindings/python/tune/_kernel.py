@@ -1,0 +1,424 @@
+# SPDX-License-Identifier: MIT
+"""tune_kernel in Kernel Tuner's manner, and a Runner that measures configs one asks for."""
+from __future__ import annotations
+
+import math
+import os
+import tempfile
+import threading
+from concurrent.futures import Future
+from typing import Any, Callable, Iterable, Mapping, Optional, Sequence, Union
+
+from . import _metrics, _program, _search, _spec
+from ._logs import Path, best_of, iter_log, parse_line
+
+Result = "dict[str, Any]"
+MANY = 1_000_000  # trials of a Runner: it ends when it is closed
+
+
+def result_of(record: "Mapping[str, Any]") -> "dict[str, Any]":
+    """A record as Kernel Tuner tells a config: its parameters, `time` in ms (inf: it failed, `status` and `why` say how),
+    `times`, and what it cost."""
+    ok = record["status"] == "ok" and record.get("time_ns")
+    out = {
+        **record["knobs"],
+        "time": record["time_ns"] / 1e6 if ok else math.inf,
+        "times": [ns / 1e6 for ns in record.get("samples_ns", [])],
+        "status": record["status"],
+        "compile_time": record.get("build_ms", 0.0),
+        "verification_time": record.get("verify_ms", 0.0),
+        "benchmark_time": record.get("device_ms", 0.0),
+        "timestamp": record.get("ts"),
+    }
+    if record.get("why"):
+        out["why"] = record["why"]
+    if ok and record.get("flops"):
+        out["GFLOP/s"] = record["flops"] / record["time_ns"]
+    if ok and record.get("energy_j"):
+        out["energy"] = record["energy_j"]
+    return out
+
+
+def _key(config: "Mapping[str, Any]") -> "tuple[tuple[str, Any], ...]":
+    return tuple(sorted((k, v.item() if hasattr(v, "item") else v) for k, v in config.items()))
+
+
+def _device(device: Union[None, int, str], platform: Optional[int], lang: Optional[str]) -> Optional[str]:
+    if device is None and platform is None:
+        return "cuda" if (lang or "").lower() == "cuda" else None
+    if isinstance(device, str):
+        return device
+    if (lang or "").lower() == "cuda":
+        return f"cuda:{device or 0}"
+    return f"opencl:{platform or 0}.{device or 0}"
+
+
+class _Work:
+    """A job file in a temporary folder, its log, the records of its kernel in it."""
+
+    def __init__(self, spec: "Mapping[str, Any]", log: Optional[Path]) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="tune-kernel-")
+        try:
+            self.job = _spec.write_spec(self._folder.name, **spec)
+        except BaseException:
+            self._folder.cleanup()
+            raise
+        self.log = os.fspath(log) if log is not None else os.path.join(self._folder.name, "log.jsonl")
+        self._n_before = os.path.getsize(self.log) if os.path.exists(self.log) else 0
+
+    def records(self, params: "Iterable[str]") -> "list[dict[str, Any]]":
+        """Those of this very kernel: the version of the newest one, as `tune` writes it, tells it from others."""
+        if not os.path.exists(self.log):
+            return []
+        own = [r for r in iter_log(self.log) if set(r["knobs"]) == set(params) and not r.get("template")]
+        last = own[-1] if own else {}
+        return [r for r in own if all(r.get(k) == last.get(k) for k in ("workload", "template_version", "fingerprint"))]
+
+    def close(self) -> None:
+        self._folder.cleanup()
+
+
+def _spec_members(given: "dict[str, Any]") -> "dict[str, Any]":
+    out = {k: v for k, v in given.items() if not k.startswith("grid_div_")}
+    out["grid_div"] = [given.get(f"grid_div_{axis}") for axis in "xyz"]
+    return out
+
+
+def _refuse(**given: Any) -> None:
+    words = {
+        "texmem_args": "texture memory is not supported",
+        "observers": "not supported: energy is objective='energy', the rest stands in the log (read_log)",
+        "simulation_mode": "not supported: tune.run(device='replay:FILE.json') replays a recorded space",
+        "compiler": "the compiler is that of the device's driver (CUDA: nvrtc=PATH)",
+    }
+    for name, value in given.items():
+        if value:
+            raise ValueError(f"{name}: {words[name]}")
+
+
+def tune_kernel(
+    kernel_name: str,
+    kernel_source: Union[str, "os.PathLike[str]"],
+    problem_size: Any,
+    arguments: "Sequence[Any]",
+    tune_params: "Mapping[str, Sequence[Any]]",
+    grid_div_x: Any = None,
+    grid_div_y: Any = None,
+    grid_div_z: Any = None,
+    restrictions: Any = None,
+    answer: "Optional[Sequence[Any]]" = None,
+    atol: Optional[float] = None,
+    verify: "Optional[Callable[[Any, list[Any], Optional[float]], Any]]" = None,
+    verbose: bool = False,
+    lang: Optional[str] = None,
+    device: Union[None, int, str] = None,
+    platform: Optional[int] = None,
+    smem_args: "Optional[Mapping[str, Any]]" = None,
+    cmem_args: "Optional[Mapping[str, Any]]" = None,
+    texmem_args: Any = None,
+    compiler: Any = None,
+    compiler_options: Any = None,
+    defines: "Optional[Mapping[str, Any]]" = None,
+    log: Any = None,
+    iterations: Optional[int] = None,
+    block_size_names: "Optional[Sequence[str]]" = None,
+    quiet: bool = False,
+    strategy: "Union[None, str, _search.Searcher]" = None,
+    strategy_options: "Optional[Mapping[str, Any]]" = None,
+    cache: Optional[Path] = None,
+    metrics: "Optional[Mapping[str, _metrics.Metric]]" = None,
+    simulation_mode: bool = False,
+    observers: Any = None,
+    objective: Optional[str] = None,
+    *,
+    reference: "Optional[Mapping[str, Any]]" = None,
+    operations: Union[None, str, float] = None,
+    callback: Optional[_program.Callback] = None,
+    **options: Any,
+) -> "tuple[list[dict[str, Any]], dict[str, Any]]":
+    """Searches the parameters of a kernel: Kernel Tuner's call. docs/python.md tells what differs.
+
+    Returns results (a dict for each config measured, in that order: parameters, `time` in ms, `status`, metrics) and
+    env (`best`: the winner of the finals; `device`, `key`, `stopped`, `log`). `cache` is the log; a second call goes on
+    with it. `callback` gets the events of `tune run --json`; what it raises ends the run and is raised here. Further
+    keywords are options of `tune run`: tracker="tcp://farm:9477", key="rk3399-mali", trials=60, time="10m", seed=1."""
+    _refuse(texmem_args=texmem_args, observers=observers, simulation_mode=simulation_mode, compiler=compiler)
+    if verify is not None and (lang or _spec.language_of(_spec.text_of(kernel_source)[0])).lower() != "opencl":
+        raise ValueError("verify: a function is called for OpenCL kernels only: give answer or reference")
+    fixed = {"max_fevals": "trials", "time_limit": "time"}
+    for name, value in (strategy_options or {}).items():
+        if name not in fixed:
+            raise ValueError(f"strategy_options['{name}']: expected max_fevals, time_limit")
+        options.setdefault(fixed[name], f"{value}s" if name == "time_limit" else value)
+    spec = _spec_members(
+        dict(
+            kernel_name=kernel_name,
+            kernel_source=kernel_source,
+            problem_size=problem_size,
+            arguments=arguments,
+            tune_params=tune_params,
+            grid_div_x=grid_div_x,
+            grid_div_y=grid_div_y,
+            grid_div_z=grid_div_z,
+            restrictions=restrictions,
+            answer=answer if verify is None else None,
+            atol=atol,
+            reference=reference,
+            lang=lang,
+            smem_args=smem_args,
+            cmem_args=cmem_args,
+            compiler_options=compiler_options,
+            defines=defines,
+            block_size_names=block_size_names,
+            operations=operations,
+        )
+    )
+    if not options.get("tracker"):
+        options.setdefault("device", _device(device, platform, lang))
+    options.setdefault("repeat", iterations)
+    options.setdefault("objective", objective)
+    work = _Work(spec, cache)
+    try:
+        done, words = _run(work, strategy, options, callback)
+        records = work.records(tune_params)
+        if not records:
+            raise _program.failed(2, words)
+        searched = [r for r in records if r.get("purpose") == "search"]
+        results = [result_of(r) for r in searched]
+        winner = best_of(records)
+        best = result_of(winner) if winner else None
+        if verify is not None:
+            best = _verify_results(verify, results, best, spec, answer, atol)
+    finally:
+        work.close()
+    for r in [*results, best]:
+        if r and r["status"] == "ok":
+            _metrics.evaluate(metrics or {}, r)
+    env: "dict[str, Any]" = {
+        "best": best,
+        "device": (winner or records[-1]).get("device", {}),
+        "key": records[-1].get("key"),
+        "stopped": (done or {}).get("tasks", [{}])[0].get("stopped"),
+        "log": os.fspath(cache) if cache is not None else None,
+    }
+    if not quiet:
+        _print(kernel_name, results, best, tune_params, metrics or {}, verbose)
+    return results, env
+
+
+def _run(
+    work: _Work, strategy: "Union[None, str, _search.Searcher]", options: "Mapping[str, Any]", callback: Any
+) -> "tuple[Any, str]":
+    link: Optional[_search.Link] = None
+    args = ["run", "--kernel-spec", work.job, "-o", work.log, "--json", *_program.options_of(options)]
+    process: "list[_program.Process]" = []
+    if isinstance(strategy, str):
+        args += ["--strategy", strategy]
+    elif strategy is not None:
+        link = _search.Link(_search.serve(strategy), lambda: process[0].stop())
+        args += ["--strategy", link.strategy]
+    try:
+        process.append(_program.Process(args))
+        if link:
+            link.start()
+        code, words, done = _program.drive(process[0], [callback] if callback else [])
+    finally:
+        if link:
+            link.close()
+    if link and link.error:
+        raise link.error
+    if code not in (0, 2):
+        raise _program.failed(code, words)
+    return done, words
+
+
+def _verify_results(
+    verify: Any, results: "list[dict[str, Any]]", best: Any, spec: "Mapping[str, Any]", answer: Any, atol: Any
+) -> Any:
+    """Runs each good config once here and asks the function; those it refuses are `wrong`, and the best is another."""
+    from . import _opencl
+
+    names = list(spec["tune_params"])
+    for r in results:
+        if r["status"] == "ok":
+            outputs = _opencl.run_once(spec, {n: r[n] for n in names})
+            if not verify(answer, outputs, atol):
+                r.update(status="wrong", time=math.inf, why="refused by verify")
+    good = {_key({n: r[n] for n in names}) for r in results if r["status"] == "ok"}
+    if best and _key({n: best[n] for n in names}) in good:
+        return best
+    return min((r for r in results if r["status"] == "ok"), key=lambda r: r["time"], default=None)
+
+
+def _print(
+    name: str, results: "list[dict[str, Any]]", best: Any, params: "Iterable[str]", metrics: "Iterable[str]", verbose: bool
+) -> None:
+    def line(r: "dict[str, Any]") -> str:
+        said = [f"{p}={r[p]}" for p in params]
+        if r["status"] != "ok":
+            return ", ".join([*said, r["status"]])
+        more = [f"{m}={r[m]:.4g}" if isinstance(r[m], (int, float)) else f"{m}={r[m]}" for m in metrics if m in r]
+        return ", ".join([*said, f"time={r['time']:.4g}ms", *more])
+
+    if verbose:
+        for r in results:
+            print(line(r))
+    failed = sum(r["status"] != "ok" for r in results)
+    print(f"{name}: {len(results)} configs, {failed} failed; best: {line(best) if best else 'none'}")
+
+
+class Runner:
+    """Measures the configs one asks for, on a job and an agent held open: the farm as what others' searchers call.
+
+        with tune.Runner("blur", "blur.cl", (1024, 512), args, params, restrictions=["GX * GY <= 128"]) as run:
+            result = run({"VEC": 8, "GX": 16})       # a dict as tune_kernel's; waits
+            future = run.submit({"VEC": 4, "GX": 16})  # several at once
+
+    Arguments are those of tune_kernel; a config is measured once, asked for again its result is answered at once. At the
+    end the best five are measured against each other (`best`). Safe to be called from several threads."""
+
+    def __init__(
+        self,
+        kernel_name: str,
+        kernel_source: Any,
+        problem_size: Any,
+        arguments: "Sequence[Any]",
+        tune_params: "Mapping[str, Sequence[Any]]",
+        *,
+        cache: Optional[Path] = None,
+        device: Union[None, int, str] = None,
+        platform: Optional[int] = None,
+        iterations: Optional[int] = None,
+        options: "Optional[Mapping[str, Any]]" = None,
+        **spec: Any,
+    ) -> None:
+        self.best: "Optional[dict[str, Any]]" = None
+        self._names = list(tune_params)
+        self._values = {name: list(values) for name, values in tune_params.items()}
+        self._lock = threading.Lock()
+        self._waiting: "list[dict[str, Any]]" = []
+        self._futures: "dict[Any, Future[dict[str, Any]]]" = {}
+        self._open = 0  # configs that `tune` has asked for
+        self._closed = False
+        self._read = 0
+        self._newest: "dict[Any, dict[str, Any]]" = {}
+        members = dict(
+            kernel_name=kernel_name,
+            kernel_source=kernel_source,
+            problem_size=problem_size,
+            arguments=arguments,
+            tune_params=tune_params,
+            **spec,
+        )
+        self._work = _Work(_spec_members(members), cache)
+        more = {"trials": MANY, "repeat": iterations, **(options or {})}
+        if "tracker" not in more:
+            more.setdefault("device", _device(device, platform, spec.get("lang")))
+        self._process: Optional[_program.Process] = None
+        self._link = _search.Link(self._handle, lambda: self._process.stop() if self._process else None)
+        args = ["run", "--kernel-spec", self._work.job, "-o", self._work.log, "--json", "--strategy", self._link.strategy]
+        self._process = _program.Process([*args, *_program.options_of(more)])
+        self._link.start()
+        self._end: "Optional[tuple[int, str, Any]]" = None
+        self._thread = threading.Thread(target=self._follow, daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> "Runner":
+        return self
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        self.close(finals=kind is None)
+
+    def __call__(self, config: "Mapping[str, Any]") -> "dict[str, Any]":
+        return self.submit(config).result()
+
+    def submit(self, config: "Mapping[str, Any]") -> "Future[dict[str, Any]]":
+        """The result to come; a config that breaks a restriction has the status `invalid`."""
+        if set(config) != set(self._names):
+            raise ValueError(f"a config has the parameters {', '.join(self._names)}, not {', '.join(config)}")
+        for name, values in self._values.items():
+            if config[name] not in values:
+                raise ValueError(f"{name}={config[name]!r}: expected one of {', '.join(map(str, values))}")
+        with self._lock:
+            if self._closed or self._end:
+                raise _program.TuneError("the runner has ended" if self._closed else self._words())
+            key = _key(config)
+            if key not in self._futures:
+                self._futures[key] = Future()
+                self._waiting.append(dict(config))
+                self._hand_out()
+            return self._futures[key]
+
+    def close(self, finals: bool = True) -> None:
+        """Ends the job: with finals of the best five, or at once. What is still waited for is cancelled."""
+        with self._lock:
+            first, self._closed = not self._closed, True
+            self._hand_out()
+        if not first:
+            return
+        if not finals and self._process:
+            self._process.stop()
+        self._thread.join()
+        self._link.close()
+        records = self._work.records(self._names)
+        winner = best_of(records)
+        self.best = result_of(winner) if winner else None
+        self._work.close()
+
+    def _hand_out(self) -> None:
+        if self._open and self._waiting:
+            some, self._waiting = self._waiting[: self._open], self._waiting[self._open :]
+            self._open = 0
+            self._link.answer(some)
+        elif self._open and self._closed:
+            self._open = 0
+            self._link.answer([])
+
+    def _handle(self, _link: _search.Link, message: "dict[str, Any]") -> None:
+        with self._lock:
+            if message["event"] == "ask":
+                self._open = message["n"]
+                self._hand_out()
+            elif message["event"] == "tell":
+                self._told(message)
+
+    def _told(self, message: "dict[str, Any]") -> None:
+        key = _key(message["knobs"])
+        future = self._futures.setdefault(key, Future())
+        if future.done():
+            return
+        if "violated" in message:
+            why = f"not allowed: {message['violated']}"
+            future.set_result({**message["knobs"], "time": math.inf, "times": [], "status": "invalid", "why": why})
+            return
+        self._look()
+        record = self._newest.get(key)
+        failed = {**message["knobs"], "time": math.inf, "times": [], "status": "limits", "why": "no program"}
+        future.set_result(result_of(record) if record else failed)
+
+    def _look(self) -> None:
+        """New lines of the log: they are written before they are told."""
+        with open(self._work.log, "rb") as f:
+            f.seek(self._read)
+            for line in f:
+                if not line.endswith(b"\n"):
+                    break
+                self._read += len(line)
+                record = parse_line(line)
+                if record and record.get("purpose") == "search":
+                    self._newest[_key(record["knobs"])] = record
+
+    def _words(self) -> str:
+        if self._link.error:
+            return f"the runner has ended: {self._link.error}"
+        assert self._end
+        return str(_program.failed(self._end[0], self._end[1]))
+
+    def _follow(self) -> None:
+        assert self._process
+        end = _program.drive(self._process, [])
+        with self._lock:
+            self._end = end
+            for future in self._futures.values():
+                if not future.done():
+                    future.set_exception(_program.TuneError(self._words()))

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: MIT
+"""As much of OpenCL as one context and one in-order queue need, by ctypes: for verify functions and libtune's plans on
+numpy arrays without another package."""
+from __future__ import annotations
+
+import ast
+import ctypes
+import math
+from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p
+from typing import Any, Mapping, Optional, Sequence
+
+from . import _metrics, _spec
+from ._program import TuneError
+
+_SUCCESS, _READ_WRITE, _COPY_HOST, _ALL, _BUILD_LOG = 0, 1, 32, 0xFFFFFFFF, 0x1183
+
+
+def _library() -> Any:
+    try:
+        return ctypes.CDLL("libOpenCL.so.1")
+    except OSError as e:
+        raise TuneError(f"OpenCL's loader is not here: {e}") from None
+
+
+class Buffer:
+    """Memory of a Context; `handle` is its cl_mem."""
+
+    def __init__(self, context: "Context", n_bytes: int, data: Optional[bytes] = None) -> None:
+        error = c_int(0)
+        flags = _READ_WRITE | (_COPY_HOST if data is not None else 0)
+        make = context.cl.clCreateBuffer
+        make.restype, make.argtypes = c_void_p, [c_void_p, c_uint64, c_size_t, c_char_p, POINTER(c_int)]
+        self.context, self.n_bytes = context, n_bytes
+        self.handle = make(context.context, flags, n_bytes, data, byref(error))
+        context.check("clCreateBuffer", error.value)
+
+    def read(self) -> bytes:
+        """Waits for what is enqueued before."""
+        out = ctypes.create_string_buffer(max(self.n_bytes, 1))
+        read = self.context.cl.clEnqueueReadBuffer
+        read.argtypes = [c_void_p, c_void_p, c_uint, c_size_t, c_size_t, c_void_p, c_uint, c_void_p, c_void_p]
+        code = read(self.context.queue, self.handle, 1, 0, self.n_bytes, out, 0, None, None)
+        self.context.check("clEnqueueReadBuffer", code)
+        return out.raw[: self.n_bytes]
+
+    def write(self, data: bytes) -> None:
+        write = self.context.cl.clEnqueueWriteBuffer
+        write.argtypes = [c_void_p, c_void_p, c_uint, c_size_t, c_size_t, c_char_p, c_uint, c_void_p, c_void_p]
+        code = write(self.context.queue, self.handle, 1, 0, self.n_bytes, data, 0, None, None)
+        self.context.check("clEnqueueWriteBuffer", code)
+
+    def __del__(self) -> None:
+        if getattr(self, "handle", None):
+            self.context.cl.clReleaseMemObject(c_void_p(self.handle))
+
+
+class Context:
+    """A device (platform and device number) with a context and a queue of its own."""
+
+    def __init__(self, platform: int = 0, device: int = 0) -> None:
+        self.cl = _library()
+        self.device = self._pick(self._pick(None, platform, "clGetPlatformIDs"), device, "clGetDeviceIDs")
+        error = c_int(0)
+        make = self.cl.clCreateContext
+        make.restype = c_void_p
+        make.argtypes = [c_void_p, c_uint, POINTER(c_void_p), c_void_p, c_void_p, POINTER(c_int)]
+        self.context = make(None, 1, byref(c_void_p(self.device)), None, None, byref(error))
+        self.check("clCreateContext", error.value)
+        queue = self.cl.clCreateCommandQueue
+        queue.restype, queue.argtypes = c_void_p, [c_void_p, c_void_p, c_uint64, POINTER(c_int)]
+        self.queue = queue(self.context, self.device, 0, byref(error))
+        self.check("clCreateCommandQueue", error.value)
+
+    def check(self, call: str, code: int) -> None:
+        if code != _SUCCESS:
+            raise TuneError(f"{call} failed with {code}")
+
+    def _pick(self, platform: Optional[int], i: int, call: str) -> int:
+        ids, n = (c_void_p * 16)(), c_uint(0)
+        if platform is None:
+            code = self.cl.clGetPlatformIDs(16, ids, byref(n))
+        else:
+            code = self.cl.clGetDeviceIDs(c_void_p(platform), c_uint64(_ALL), 16, ids, byref(n))
+        self.check(call, code)
+        if i >= n.value:
+            raise TuneError(f"{call}: no number {i} of {n.value}")
+        return int(ids[i] or 0)
+
+    def finish(self) -> None:
+        self.check("clFinish", self.cl.clFinish(c_void_p(self.queue)))
+
+    def buffer(self, array: Any) -> Buffer:
+        """A buffer with the content of an array."""
+        return Buffer(self, array.nbytes, array.tobytes())
+
+    def _build(self, text: str, options: str) -> int:
+        error = c_int(0)
+        make = self.cl.clCreateProgramWithSource
+        make.restype, make.argtypes = c_void_p, [c_void_p, c_uint, POINTER(c_char_p), c_void_p, POINTER(c_int)]
+        program = make(self.context, 1, byref(c_char_p(text.encode())), None, byref(error))
+        self.check("clCreateProgramWithSource", error.value)
+        code = self.cl.clBuildProgram(c_void_p(program), 0, None, options.encode(), None, None)
+        if code != _SUCCESS:
+            log = ctypes.create_string_buffer(4096)
+            device = c_void_p(self.device)
+            self.cl.clGetProgramBuildInfo(c_void_p(program), device, _BUILD_LOG, c_size_t(4096), log, None)
+            raise TuneError(f"the kernel does not build: {log.value.decode(errors='replace')}")
+        return int(program)
+
+    def run(
+        self, text: str, name: str, options: str, args: "Sequence[Any]", groups: "Sequence[int]", local: "Sequence[int]"
+    ) -> None:
+        """One launch, waited for; an argument is a Buffer, bytes, or a number of local bytes."""
+        error = c_int(0)
+        program = self._build(text, options)
+        make = self.cl.clCreateKernel
+        make.restype, make.argtypes = c_void_p, [c_void_p, c_char_p, POINTER(c_int)]
+        kernel = make(program, name.encode(), byref(error))
+        self.check("clCreateKernel", error.value)
+        give = self.cl.clSetKernelArg
+        give.argtypes = [c_void_p, c_uint, c_size_t, c_void_p]
+        for i, a in enumerate(args):
+            if isinstance(a, Buffer):
+                code = give(kernel, i, 8, byref(c_void_p(a.handle)))
+            elif isinstance(a, bytes):
+                code = give(kernel, i, len(a), a)
+            else:
+                code = give(kernel, i, a, None)
+            self.check(f"clSetKernelArg {i}", code)
+        sizes = c_size_t * 3
+        launch = self.cl.clEnqueueNDRangeKernel
+        launch.argtypes = [c_void_p, c_void_p, c_uint, c_void_p, c_void_p, c_void_p, c_uint, c_void_p, c_void_p]
+        whole = sizes(*(g * n for g, n in zip(groups, local)))
+        self.check("clEnqueueNDRangeKernel", launch(self.queue, kernel, 3, None, whole, sizes(*local), 0, None, None))
+        self.finish()
+        self.cl.clReleaseKernel(c_void_p(kernel))
+        self.cl.clReleaseProgram(c_void_p(program))
+
+
+def _number(text: Any, names: "Mapping[str, Any]") -> float:
+    return float(_metrics._value(ast.parse(text.strip(), mode="eval"), text, names) if isinstance(text, str) else text)
+
+
+def run_once(spec: "Mapping[str, Any]", config: "Mapping[str, Any]", context: Optional[Context] = None) -> "list[Any]":
+    """Runs one config of a kernel (the keywords of _spec.write_spec) here; its arguments afterwards, as numpy arrays, None
+    for scalars."""
+    import numpy
+
+    context = context or Context()
+    text, _ = _spec.text_of(spec["kernel_source"])
+    given = spec.get("block_size_names") or []
+    blocks = [*given, *["block_size_x", "block_size_y", "block_size_z"][len(given) :]]
+    local = [int(config.get(b, n)) for b, n in zip(blocks, (_spec.DEFAULT_BLOCK_X, 1, 1))]
+    sizes = _spec._sizes(spec["problem_size"])
+    groups = [1, 1, 1]
+    for i, size in enumerate(sizes):
+        divisor = _number(_spec._product(spec["grid_div"][i], i, blocks, config), config)
+        groups[i] = math.ceil(_number(size, config) / divisor)
+    fixed = {"kernel_tuner": 1, **{b: n for b, n in zip(blocks, local) if b not in config}}
+    options = _spec._options(spec.get("compiler_options"), spec.get("defines"), {**fixed, **config})
+    args = [context.buffer(a) if getattr(a, "shape", ()) else a.tobytes() for a in spec["arguments"]]
+    if spec.get("smem_args"):
+        args.append(int(_number(spec["smem_args"]["size"], config)))
+    context.run(text, spec["kernel_name"], " ".join(options), args, groups, local)
+    return [
+        numpy.frombuffer(b.read(), a.dtype).reshape(a.shape) if isinstance(b, Buffer) else None
+        for a, b in zip(spec["arguments"], args)
+    ]

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+"""The `tune` program: where it is, and runs of it with its events."""
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from typing import Any, Callable, Iterator, Mapping, Optional, Sequence
+
+Event = Mapping[str, Any]
+Callback = Callable[[Event], Any]
+
+END_S = 30  # for an interrupted run to fetch what is on its way
+
+
+class TuneError(RuntimeError):
+    """What `tune` refused or could not do, in its own words."""
+
+
+def program() -> str:
+    """Path of the `tune` program: $TUNE_PROGRAM, else bin/tune beside this package, else that of a build tree around
+    it, else the one in $PATH."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    named = os.environ.get("TUNE_PROGRAM")
+    if named:
+        if os.path.isfile(named) and os.access(named, os.X_OK):
+            return os.path.abspath(named)
+        raise TuneError(f"TUNE_PROGRAM={named}: no program there")
+    for near in (os.path.join(here, "bin", "tune"), os.path.join(here, "..", "..", "..", "build", "bin", "tune")):
+        if os.access(near, os.X_OK):
+            return os.path.abspath(near)
+    found = shutil.which("tune")
+    if not found:
+        raise TuneError("no `tune` program in $PATH: name it by the environment variable TUNE_PROGRAM")
+    return found
+
+
+def options_of(given: Mapping[str, Any]) -> "list[str]":
+    """Keyword arguments as options of `tune`: min_repeat_ms=2 is --min-repeat-ms 2, True a flag, None nothing."""
+    out = []
+    for name, value in given.items():
+        if value is None or value is False:
+            continue
+        out.append("--" + name.replace("_", "-"))
+        if value is not True:
+            out.append(",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value))
+    return out
+
+
+def failed(code: int, words: str) -> BaseException:
+    lines = [line[6:] if line.startswith("tune: ") else line for line in words.strip().splitlines()]
+    if code == 4:
+        return KeyboardInterrupt()
+    return TuneError("\n".join(lines[-20:]) or f"tune ended with exit code {code}")
+
+
+def call(*args: str) -> str:
+    """Runs `tune` to its end; what it printed. TuneError with its words when it fails."""
+    done = subprocess.run([program(), *args], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if done.returncode:
+        raise failed(done.returncode, done.stderr)
+    return done.stdout
+
+
+class Process:
+    """A running `tune .. --json`: its events one by one, its end."""
+
+    def __init__(self, args: Sequence[str]) -> None:
+        self._errors = tempfile.TemporaryFile()
+        # a session of its own: Ctrl-C reaches it once, through stop()
+        self._child = subprocess.Popen(
+            [program(), *args],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            start_new_session=True,
+        )
+
+    def events(self) -> Iterator[Event]:
+        assert self._child.stdout is not None
+        for line in self._child.stdout:
+            try:
+                event = json.loads(line)
+            except ValueError:  # a table's line
+                continue
+            if isinstance(event, dict) and "event" in event:
+                yield event
+
+    def stop(self) -> None:
+        """As Ctrl-C: nothing more is proposed, what is on its way is fetched."""
+        if self._child.poll() is None:
+            self._child.send_signal(signal.SIGINT)
+
+    def end(self) -> "tuple[int, str]":
+        """Waits for the end, by force after a while; exit code and what it said on standard error."""
+        try:
+            self._child.communicate(timeout=END_S)
+        except subprocess.TimeoutExpired:
+            self._child.kill()
+            self._child.communicate()
+        self._errors.seek(0)
+        words = self._errors.read().decode(errors="replace")
+        self._errors.close()
+        return self._child.returncode, words
+
+
+def drive(process: Process, callbacks: Sequence[Callback]) -> "tuple[int, str, Optional[Event]]":
+    """Takes events until the end; exit code, words, the event `done`. What a callback raises ends the run first."""
+    done: Optional[Event] = None
+    try:
+        for event in process.events():
+            if event["event"] == "done":
+                done = event
+            for callback in callbacks:
+                callback(event)
+    except BaseException:
+        process.stop()
+        process.end()
+        raise
+    code, words = process.end()
+    return code, words, done

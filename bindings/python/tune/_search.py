@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""Searches of one's own in Python: an object that is asked and told, beside a `tune run --strategy exec:..`."""
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import tempfile
+import threading
+from typing import Any, Callable, Mapping, Optional, Protocol, Sequence, runtime_checkable
+
+Config = Mapping[str, Any]
+
+
+@runtime_checkable
+class Searcher(Protocol):
+    """Decides what is measured next. May also have `start(knobs, constraints, budget, seed)`, called first."""
+
+    def ask(self, n: int) -> "Sequence[Config]":
+        """Up to n configs, every parameter in each; none: there are no more. It may take its time."""
+
+    def tell(self, config: Config, value: Optional[float]) -> None:
+        """A result: the logarithm of a time, to be minimised; None: the config failed or is not allowed. Also of
+        configs that were not asked for (the default's, those of earlier runs)."""
+
+
+class Link:
+    """The two named pipes between `tune`'s side process (plain `cat`) and a thread here."""
+
+    def __init__(self, handle: "Callable[[Link, dict[str, Any]], None]", stop: "Callable[[], None]") -> None:
+        """`handle` gets each message in the thread; what it raises is kept in `error`, after `stop` was called."""
+        self.error: Optional[BaseException] = None
+        self._handle, self._stop = handle, stop
+        self._dir = tempfile.mkdtemp(prefix="tune-search-")
+        self._paths = [os.path.join(self._dir, name) for name in ("questions", "answers")]
+        for path in self._paths:
+            os.mkfifo(path)
+        # for reading and writing: opening never waits for the other side
+        self._questions, self._answers = (os.open(path, os.O_RDWR | os.O_CLOEXEC) for path in self._paths)
+        self._thread = threading.Thread(target=self._work, daemon=True)
+
+    @property
+    def strategy(self) -> str:
+        questions, answers = map(shlex.quote, self._paths)
+        return f"exec:cat {answers} & exec cat >{questions}"
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def answer(self, configs: "Sequence[Config]") -> None:
+        data = (json.dumps({"configs": [dict(c) for c in configs]}, default=_plain) + "\n").encode()
+        while data:
+            data = data[os.write(self._answers, data) :]
+
+    def close(self) -> None:
+        """When `tune` has ended."""
+        os.write(self._questions, b'\n{"event":"end"}\n')
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
+            self._thread.join(5)
+        os.close(self._answers)
+        os.close(self._questions)
+        shutil.rmtree(self._dir, ignore_errors=True)
+
+    def _work(self) -> None:
+        with os.fdopen(os.dup(self._questions), "rb") as lines:
+            for line in lines:
+                if not line.strip():
+                    continue
+                message = json.loads(line)
+                if message["event"] == "end":
+                    return
+                try:
+                    self._handle(self, message)
+                except BaseException as e:  # also SystemExit: the caller's thread raises it
+                    self.error = e
+                    self._stop()
+                    return
+
+
+def _plain(value: Any) -> Any:
+    """numpy's scalars as Python's."""
+    if hasattr(value, "item"):
+        return value.item()
+    raise TypeError(f"{value!r} of a config is neither a number nor text")
+
+
+def serve(searcher: Searcher) -> "Callable[[Link, dict[str, Any]], None]":
+    """What a Link does for a searcher."""
+
+    def handle(link: Link, message: "dict[str, Any]") -> None:
+        if message["event"] == "start" and hasattr(searcher, "start"):
+            searcher.start(message["knobs"], message["constraints"], message["budget"], message["seed"])
+        elif message["event"] == "tell":
+            searcher.tell(message["knobs"], message["value"])
+        elif message["event"] == "ask":
+            link.answer(searcher.ask(message["n"]))
+
+    return handle

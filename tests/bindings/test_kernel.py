@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+"""tune_kernel and Runner on this machine's OpenCL device."""
+import os
+import unittest
+
+import numpy as np
+
+import tune
+
+# Sums of two arrays; VEC == 3 is wrong by one.
+SOURCE = """
+__kernel void add(__global const float *a, __global const float *b, __global float *c, int n)
+{
+    const int at = (int)get_global_id(0) * VEC;
+
+    for (int i = 0; i < VEC; i++)
+        if (at + i < n)
+            c[at + i] = a[at + i] + b[at + i] + (VEC == 3);
+}
+"""
+N = 80000  # more than the 256 KiB from which on buffers have fences
+RNG = np.random.default_rng(1)
+A, B = RNG.random(N, dtype=np.float32), RNG.random(N, dtype=np.float32)
+C = np.zeros(N, np.float32)
+A.flags.writeable = False
+ARGS = [A, B, C, np.int32(N)]
+PARAMS = {"block_size_x": [16, 64, 256], "VEC": [1, 3, 4]}
+GRID = {"grid_div_x": ["block_size_x", "VEC"]}
+FAST = {"iterations": 1, "min_repeat_ms": 1, "quiet": True}
+ANSWER = [None, None, A + B, None]
+
+
+def tuned(**more):
+    return tune.tune_kernel("add", SOURCE, N, ARGS, PARAMS, **{**GRID, **FAST, **more})
+
+
+class Kernel(unittest.TestCase):
+    def test_all_configs_are_measured_and_wrong_ones_are_told(self):
+        results, env = tuned(
+            answer=ANSWER,
+            restrictions=["block_size_x > 16", lambda p: p["block_size_x"] * p["VEC"] <= 768],
+            strategy="brute_force",
+            metrics={"GB/s": lambda r: 12 * N / r["time"] / 1e6, "ns": "time * 1e6"},
+        )
+        found = {(r["block_size_x"], r["VEC"]): r for r in results}
+        self.assertEqual(set(found), {(64, 1), (64, 3), (64, 4), (256, 1), (256, 3)})
+        for (_, vec), r in found.items():
+            self.assertEqual(r["status"], "wrong" if vec == 3 else "ok", r)
+            self.assertEqual("ns" in r, vec != 3)
+        self.assertIn("expected", found[64, 3]["why"])
+        best = env["best"]
+        self.assertNotEqual(best["VEC"], 3)
+        self.assertAlmostEqual(best["GB/s"] * best["time"], 12 * N / 1e6, places=6)
+        self.assertAlmostEqual(best["ns"], best["time"] * 1e6)
+        self.assertIn("name", env["device"])
+
+    def test_without_an_answer_nothing_is_checked_and_a_function_may_verify(self):
+        some = {"restrictions": "block_size_x == 64", "strategy": "grid"}
+        results, _ = tuned(**some)
+        self.assertEqual([r["status"] for r in results], ["ok"] * 3)
+        asked = []
+
+        def verify(answer, outputs, atol):
+            asked.append(atol)
+            return np.allclose(answer, outputs[2], atol=atol)
+
+        results, env = tuned(answer=A + B, verify=verify, atol=1e-5, **some)
+        self.assertEqual({r["VEC"]: r["status"] for r in results}, {1: "ok", 3: "wrong", 4: "ok"})
+        self.assertEqual(asked, [1e-5] * 3)
+        self.assertNotEqual(env["best"]["VEC"], 3)
+
+    def test_a_second_call_goes_on_with_the_cache(self):
+        first, _ = tuned(cache="add.jsonl", trials=2)
+        second, _ = tuned(cache="add.jsonl", trials=4)
+        self.assertEqual(len(first), 2)
+        self.assertEqual(len(second), 4)
+        self.assertEqual([r["timestamp"] for r in second[:2]], [r["timestamp"] for r in first])
+
+    def test_a_callback_that_raises_ends_the_run(self):
+        def callback(event):
+            if event["event"] == "best":
+                raise ZeroDivisionError("mine")
+
+        with self.assertRaisesRegex(ZeroDivisionError, "mine"):
+            tuned(callback=callback, cache="ends.jsonl")
+        results, _ = tuned(cache="ends.jsonl", strategy="grid")
+        self.assertEqual(len(results), 9)
+
+    def test_a_kernel_may_lie_in_a_file_and_be_held_against_another(self):
+        with open("add.cl", "w", encoding="utf-8") as f:
+            f.write(SOURCE)
+        results, _ = tune.tune_kernel(
+            "add", "add.cl", N, ARGS, PARAMS, reference={"Configuration": {"VEC": 1}}, strategy="grid", trials=9, **GRID, **FAST
+        )
+        self.assertEqual({r["VEC"] for r in results if r["status"] == "wrong"}, {3})
+        self.assertEqual(len(results), 9)
+
+    def test_what_cannot_be_is_told_in_one_line(self):
+        for words, more in (
+            ("unknown name 'foo'", {"restrictions": "foo < 3"}),
+            ("before '\\*\\* 2", {"restrictions": "VEC ** 2 < 3"}),
+            ("no valid config", {"restrictions": lambda p: False}),
+            ("2 entries for 4 arguments", {"answer": [None, None]}),
+            ("1 x float32, where the argument has 80000 x float", {"answer": [None, None, A[:1], None]}),
+            ("observers: not supported", {"observers": [1]}),
+            ("expected max_fevals", {"strategy_options": {"popsize": 3}}),
+            ("expected 'OpenCL' or 'CUDA'", {"lang": "HIP"}),
+            ("CompilerOptions: expected texts of letters", {"defines": {"VEC2": "("}}),
+        ):
+            with self.subTest(words), self.assertRaisesRegex((ValueError, TypeError, tune.TuneError), words):
+                tuned(**more)
+        with self.assertRaisesRegex(TypeError, "argument arg0: expected a numpy array"):
+            tune.tune_kernel("add", SOURCE, N, [1.0], PARAMS)
+        with self.assertRaisesRegex(FileNotFoundError, "no file none.cl"):
+            tune.tune_kernel("add", "none.cl", N, ARGS, PARAMS)
+
+
+class Ask(unittest.TestCase):
+    def test_a_runner_measures_what_it_is_asked_for(self):
+        spec = dict(answer=ANSWER, restrictions=["block_size_x * VEC <= 768"], iterations=1, options={"min_repeat_ms": 1})
+        with tune.Runner("add", SOURCE, N, ARGS, PARAMS, cache="runner.jsonl", **GRID, **spec) as run:
+            good = run({"block_size_x": 64, "VEC": 4})
+            self.assertEqual(good["status"], "ok")
+            self.assertEqual(run({"VEC": 4, "block_size_x": 64}), good)
+            self.assertEqual(run({"block_size_x": np.int64(64), "VEC": 3})["status"], "wrong")
+            refused = run({"block_size_x": 256, "VEC": 4})
+            self.assertEqual((refused["status"], refused["time"]), ("invalid", float("inf")))
+            several = [run.submit({"block_size_x": x, "VEC": 1}) for x in PARAMS["block_size_x"]]
+            self.assertEqual([f.result()["block_size_x"] for f in several], PARAMS["block_size_x"])
+            with self.assertRaisesRegex(ValueError, "VEC=5: expected one of 1, 3, 4"):
+                run({"block_size_x": 64, "VEC": 5})
+            with self.assertRaisesRegex(ValueError, "parameters block_size_x, VEC"):
+                run({"VEC": 4})
+        self.assertIn(run.best["VEC"], (1, 4))
+        with self.assertRaisesRegex(tune.TuneError, "has ended"):
+            run({"block_size_x": 64, "VEC": 4})
+        searched = [r for r in tune.iter_log("runner.jsonl") if r["purpose"] == "search"]
+        knobs = {tuple(sorted(r["knobs"].items())) for r in searched}
+        self.assertEqual(len(searched), len(knobs))  # each once
+        finals = [r for r in tune.iter_log("runner.jsonl") if r["purpose"] == "final"]
+        self.assertGreater(len(finals), 0)
+
+    def test_an_error_in_the_middle_ends_the_job_and_is_the_callers(self):
+        with self.assertRaisesRegex(ZeroDivisionError, "mine"):
+            with tune.Runner("add", SOURCE, N, ARGS, PARAMS, iterations=1, **GRID):
+                raise ZeroDivisionError("mine")
+
+    def test_a_kernel_that_cannot_be_is_told(self):
+        with self.assertRaisesRegex(tune.TuneError, "unknown name 'foo'"):
+            with tune.Runner("add", SOURCE, N, ARGS, PARAMS, restrictions="foo < 3", **GRID) as run:
+                run({"block_size_x": 64, "VEC": 4})
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

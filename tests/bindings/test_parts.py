@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: MIT
+"""What needs no device and no numpy: restrictions, metrics, logs, jobs on a recorded space."""
+import itertools
+import json
+import math
+import os
+import random
+import re
+import subprocess
+import sys
+import time
+import unittest
+import warnings
+import zipfile
+
+import tune
+from tune import _metrics, _restrict
+
+ROOT = os.environ["TUNE_ROOT"]
+REPLAY = f"replay:{ROOT}/examples/recorded/tiles.json"
+
+
+def replay(**more):
+    return tune.run(device=REPLAY, trials=12, seed=1, **more)
+
+
+class Walk:
+    """All configs in order; raises after so many results."""
+
+    def __init__(self, most=None):
+        self.told, self.most = [], most
+
+    def start(self, knobs, constraints, budget, seed):
+        self.constraints = constraints
+        self.all = [dict(zip(knobs, v)) for v in itertools.product(*knobs.values())]
+
+    def ask(self, n):
+        if self.most is not None and len(self.told) >= self.most:
+            raise ZeroDivisionError("mine")
+        out, self.all = self.all[:n], self.all[n:]
+        return out
+
+    def tell(self, config, value):
+        self.told.append((config, value))
+
+
+class Restrictions(unittest.TestCase):
+    def test_expressions_allow_exactly_what_the_function_does(self):
+        rng = random.Random(3)
+        for _ in range(60):
+            params = {f"p{i}": sorted(rng.sample(range(1, 40), rng.randint(1, 5))) for i in range(rng.randint(1, 3))}
+            part = rng.choice([0, 0.1, 0.5, 0.9, 1])
+            allowed = {v for v in itertools.product(*params.values()) if rng.random() < part}
+            texts = _restrict.expressions_of(lambda p: tuple(p[n] for n in params) in allowed, params)
+            for values in itertools.product(*params.values()):
+                # these expressions mean the same in Python
+                said = all(eval(t, {}, dict(zip(params, values))) for t in texts)
+                self.assertEqual(said, values in allowed, texts)
+
+    def test_only_what_a_function_looks_at_is_named(self):
+        params = {"a": [1, 2, 3, 4], "b": [1, 2], "c": ["x", "y"]}
+        for function in (lambda p: p["a"] < 3, lambda a: a < 3):
+            (text,) = _restrict.expressions_of(function, params)
+            self.assertEqual(text, "(a in {1, 2})")
+        self.assertEqual(_restrict.expressions_of(lambda p: True, params), [])
+        self.assertEqual(_restrict.expressions_of(lambda c: c == "y", params), ["(c in {'y'})"])
+
+    def test_a_function_of_too_many_combinations_is_refused(self):
+        params = {n: list(range(64)) for n in "abcd"}
+        with self.assertRaisesRegex(ValueError, "give it as text"):
+            _restrict.expressions_of(lambda p: p["a"] < 3, params)
+        self.assertEqual(len(_restrict.expressions_of(lambda a: a < 3, params)), 1)
+
+    def test_tune_counts_as_python_does(self):
+        params = {"a": list(range(1, 33)), "b": list(range(1, 33))}
+        texts = _restrict.conditions(["a + b < 60", lambda a, b: (a * b) % 7 < 3], params)
+        space = {
+            "ConfigurationSpace": {
+                "TuningParameters": [{"Name": n, "Values": v} for n, v in params.items()],
+                "Conditions": [{"Expression": t} for t in texts],
+            }
+        }
+        with open("space.json", "w", encoding="utf-8") as f:
+            json.dump(space, f)
+        wanted = sum((a * b) % 7 < 3 and a + b < 60 for a in params["a"] for b in params["b"])
+        self.assertIn(f" {wanted} valid", tune.call("spaces", "--file", "space.json"))
+
+
+class Metrics(unittest.TestCase):
+    def test_text_is_read_and_functions_are_called_in_order(self):
+        result = {"time": 4.0, "n": 8}
+        _metrics.evaluate({"rate": "n / time", "twice": lambda r: 2 * r["rate"], "m": "-(n - 2) ** 2 % 7"}, result)
+        self.assertEqual((result["rate"], result["twice"], result["m"]), (2.0, 4.0, -36 % 7))
+
+    def test_text_is_never_run(self):
+        for text in ("__import__('os')", "time.real", "nothing", "time if 1 else 2", "1 +"):
+            with self.assertRaises(ValueError):
+                _metrics.evaluate({"m": text}, {"time": 4.0})
+
+
+class Runs(unittest.TestCase):
+    def test_a_run_brings_records_events_and_a_log_that_resumes(self):
+        events = []
+        first = replay(output="r.jsonl", callback=events.append)
+        self.assertEqual(first.done["end"], "done")
+        self.assertEqual(sum(e["event"] in ("measured", "best") for e in events), len(first.records))
+        (best,) = first.best.values()
+        self.assertEqual(best["time_ns"], min(r["time_ns"] for r in first.records if r["status"] == "ok"))
+        again = replay(output="r.jsonl")
+        self.assertEqual(len(again.records), len(first.records))
+        rows = [tune._logs.row_of(r) for r in tune.iter_log("r.jsonl")]
+        self.assertEqual([r["knob.tile_x"] for r in rows], [r["knobs"]["tile_x"] for r in first.records])
+        for row, r in zip(rows, first.records):  # some configs of the recording fail
+            self.assertTrue(row["time_ms"] == r["time_ns"] / 1e6 if r["status"] == "ok" else math.isnan(row["time_ms"]))
+        curve = next(iter(tune.plot.best_so_far("r.jsonl").values()))
+        self.assertEqual(curve[-1], min(r["time_ms"] for r in rows if r["status"] == "ok"))
+        known = [t for t in curve if not math.isnan(t)]
+        self.assertEqual(known, sorted(known, reverse=True))
+
+    def test_a_callback_that_raises_ends_the_run_and_the_log_resumes(self):
+        seen = []
+
+        def callback(event):
+            if event["event"] in ("measured", "best"):
+                seen.append(event)
+                raise KeyError("mine")
+
+        with self.assertRaisesRegex(KeyError, "mine"):
+            replay(output="c.jsonl", callback=callback)
+        self.assertEqual(len(seen), 1)
+        self.assertGreater(len(list(tune.iter_log("c.jsonl"))), 0)
+        whole = replay(output="c.jsonl")
+        knobs = [tuple(r["knobs"].values()) for r in whole.records if r["purpose"] == "search"]
+        self.assertEqual((len(knobs), len(set(knobs))), (12, 12))
+
+    def test_a_searcher_decides(self):
+        walk = Walk()
+        run = replay(strategy=walk)
+        self.assertEqual(walk.constraints, ["tile_x*tile_y<=256", "tile_x*tile_y>=4"])
+        times = {tuple(r["knobs"].values()): r["time_ns"] for r in run.records if r["purpose"] == "search"}
+        self.assertEqual(sum(r["proposed_by"] == "exec" for r in run.records if r["purpose"] == "search"), 12)
+        for config, value in walk.told:
+            allowed = 4 <= config["tile_x"] * config["tile_y"] <= 256
+            self.assertEqual(value is not None, allowed)
+        good = [(v, times[tuple(c.values())]) for c, v in walk.told if v is not None]
+        self.assertEqual(len(good), 12)
+        self.assertEqual([t for _, t in sorted(good)], sorted(t for _, t in good))
+
+    def test_a_searcher_that_raises_ends_the_run(self):
+        with self.assertRaisesRegex(ZeroDivisionError, "mine"):
+            tune.run(device=REPLAY, trials=1000, strategy=Walk(3))
+
+    def test_what_tune_refuses_is_told_in_its_words(self):
+        with self.assertRaisesRegex(tune.TuneError, 'no strategy "luck"'):
+            replay(strategy="luck")
+        with self.assertRaisesRegex(tune.TuneError, "unknown option"):
+            replay(trails=3)
+        with self.assertRaisesRegex(tune.TuneError, "no tracker answers|not reachable|refused"):
+            tune.jobs(tracker="tcp://127.0.0.1:1")
+
+    def test_damaged_lines_are_passed_over_with_a_warning(self):
+        replay(output="d.jsonl")
+        whole = list(tune.iter_log("d.jsonl"))
+        with open("d.jsonl", "ab") as f:
+            f.write(b'{"schema":2,"knobs":{}}\nnonsense\n')
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            self.assertEqual(list(tune.iter_log("d.jsonl")), whole)
+        self.assertEqual(len(told), 2)
+
+    def test_the_program_is_found_or_named(self):
+        self.assertEqual(tune.program(), os.path.abspath(os.environ["TUNE_PROGRAM"]))
+        code = "import os; os.environ['TUNE_PROGRAM'] = '/none'; import tune; tune.program()"
+        said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stderr
+        self.assertIn("TUNE_PROGRAM=/none: no program there", said)
+
+
+class Farm:
+    """A tracker and an agent that answers from a recording, on 127.0.0.1."""
+
+    def __enter__(self):
+        folder = os.path.dirname(tune.program())
+        self.said = open("tracker.said", "w+", encoding="utf-8")
+        tracker = [os.path.join(folder, "tune-tracker"), "--listen", "tcp://127.0.0.1:0", "--store", "store"]
+        self.children = [subprocess.Popen(tracker, stdout=self.said, stderr=subprocess.STDOUT)]
+        self.url = ""
+        for _ in range(200):
+            with open("tracker.said", encoding="utf-8") as f:
+                found = re.search(r"listening on (tcp:\S+)", f.read())
+            if found:
+                self.url = found.group(1)
+                break
+            time.sleep(0.05)
+        agent = [os.path.join(folder, "tune-agent"), "--tracker", self.url, "--key", "rec", "--device", REPLAY]
+        self.children.append(subprocess.Popen(agent, stdout=self.said, stderr=subprocess.STDOUT))
+        for _ in range(200):
+            if "rec" in tune.call("devices", "--json", "--tracker", self.url):
+                return self.url
+            time.sleep(0.05)
+        raise AssertionError("the agent does not register")
+
+    def __exit__(self, *_):
+        for child in reversed(self.children):
+            child.kill()
+            child.wait()
+        self.said.close()
+
+
+class Jobs(unittest.TestCase):
+    def test_a_job_is_submitted_followed_and_cancelled(self):
+        with Farm() as url:
+            job = tune.submit(device=REPLAY, key="rec", trials=12, strategy="random", tracker=url)
+            events = []
+            run = job.attach("job.jsonl", callback=events.append)
+            self.assertEqual(sum(r["purpose"] == "search" for r in run.records), 12)
+            self.assertEqual(run.done["end"], "done")
+            self.assertGreaterEqual(sum(e["event"] in ("measured", "best") for e in events), 12)
+            self.assertEqual(job.status()["state"], "done")
+            other = tune.submit(device=REPLAY, key="none", trials=12, tracker=url)
+            other.pause()
+            other.resume()
+            other.cancel()
+            states = {j["job"]: j["state"] for j in tune.jobs(tracker=url)}
+            self.assertEqual(states, {job.id: "done", other.id: "cancelled"})
+            with self.assertRaisesRegex(tune.TuneError, "a submitted job has none"):
+                tune.submit(device=REPLAY, strategy="exec:true", tracker=url)
+
+
+class Wheel(unittest.TestCase):
+    def test_the_same_tree_gives_the_same_wheel(self):
+        made = []
+        for folder in ("one", "two"):
+            script = os.path.join(ROOT, "bindings", "python", "build_wheel.py")
+            path = subprocess.run([sys.executable, script, folder], capture_output=True, text=True, check=True).stdout
+            with open(path.strip(), "rb") as f:
+                made.append(f.read())
+        self.assertEqual(made[0], made[1])
+        names = zipfile.ZipFile(path.strip()).namelist()
+        self.assertIn("tune/py.typed", names)
+        self.assertIn("tune/library.py", names)
+
+    def test_its_version_is_that_of_the_programs(self):
+        said = subprocess.run([tune.program(), "--version"], capture_output=True, text=True).stdout
+        self.assertIn(tune.__version__, said)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -262,8 +262,10 @@ def pictures(path, bin_dir, tests_dir, out):
         farm.play("agents", 6)
         for place, name, width, height, dark in (
                 ("/", "page-farm", 1100, 620, False), ("/job/" + job, "page-job", 1100, 880, False),
-                ("/compare/%s/j2" % job, "page-compare", 1100, 700, False), ("/device/pc-cpu/pc-cpu-player", "page-device", 1100, 620, True),
-                ("/job/" + job, "page-phone", 390, 780, True)):
+                ("/compare/%s/j2" % job, "page-compare", 1100, 700, False), ("/job/" + job, "page-phone", 390, 780, True),
+                ("/device/rk3399-mali/rk3399-mali-000", "page-device", 1100, 620, True)):
+            while name == "page-device" and len(farm.get("/api/devices/rk3399-mali-000")["history"]["ts_ms"]) < 8:
+                time.sleep(1)
             window.look(width, height, dark)
             window.open(farm.http + place)
             window.wait("location.pathname === '%s' && %s" % (place, READY))

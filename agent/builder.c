@@ -102,6 +102,7 @@ enum err builder_enlist(struct workshop *w, struct why *why)
 {
     const struct enlist_options o = {.url = w->options.url,
                                      .key_file = w->options.key_file,
+                                     .tls = w->options.tls,
                                      .name = w->options.name,
                                      .enroll = enroll,
                                      .enroll_arg = w,

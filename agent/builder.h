@@ -8,6 +8,7 @@
 #include "core/entropy.h"
 #include "core/err.h"
 #include "tracker/transport.h"
+#include "tracker/tls.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -17,6 +18,7 @@
 
 struct builder_options {
     const char *url, *key_file, *name; /* as struct farm_options */
+    struct tls_files tls;
     const char *child_wrapper;         /* as struct rig_options */
     const struct cage *cage;           /* likewise */
     int sms[BUILDER_MAX_SMS];          /* compute capabilities, 10 * major + minor */

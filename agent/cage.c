@@ -172,6 +172,7 @@ static void point_to_cache(const char *cache_dir)
     for (size_t i = 0; cache_dir && i < sizeof names / sizeof *names; i++)
         setenv(names[i], cache_dir, 1);
     unsetenv("TUNE_KEY_FILE");
+    unsetenv("TUNE_CERT_FILE");
 }
 
 static void enter_spaces(const struct cage *c, const struct view *v, const char *dir, bool *own_root,

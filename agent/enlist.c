@@ -79,6 +79,7 @@ static enum err connect_to_tracker(struct enlist *x, struct why *why)
 {
     const struct client_options o = {.url = x->options.url,
                                      .key_file = x->options.key_file,
+                                     .tls = x->options.tls,
                                      .role = "agent",
                                      .name = x->options.name,
                                      .waiting = still_waiting,

@@ -18,6 +18,7 @@ struct enlist;
 
 struct enlist_options {
     const char *url, *key_file; /* key_file NULL = none */
+    struct tls_files tls;
     const char *name;           /* of the agent */
     /* Makes the call that registers, under x->nonce, with x->client; *lease_ms is how long leases live. */
     enum err (*enroll)(struct enlist *x, int64_t *lease_ms, void *arg, struct why *why);

@@ -286,6 +286,7 @@ static enum err enlist(struct farm *f, struct why *why)
 {
     const struct enlist_options o = {.url = f->options.url,
                                      .key_file = f->options.key_file,
+                                     .tls = f->options.tls,
                                      .name = f->options.name,
                                      .enroll = enroll,
                                      .enroll_arg = f,

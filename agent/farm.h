@@ -7,6 +7,7 @@
 #include "agent/rig.h"
 #include "core/err.h"
 #include "tracker/transport.h"
+#include "tracker/tls.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -14,6 +15,7 @@
 
 struct farm_options {
     const char *url, *key_file; /* key_file NULL = none */
+    struct tls_files tls;
     const char *name, *key;
     int batch;    /* trials leased at once, and timed together at most; 1..TIMING_MAX_BATCH */
     bool overlap; /* verify while others are timed, where the rig allows it */

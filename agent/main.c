@@ -47,6 +47,10 @@ static const struct cli_option options[] = {
                .help = "the farm's name for this kind of device (default: made from its name)"),
     CLI_OPTION("key-file", CLI_TEXT, .argument = "FILE", .environment = "TUNE_KEY_FILE",
                .help = "shared secret of the farm, from `tune keygen`"),
+    CLI_OPTION("ca", CLI_TEXT, .argument = "FILE", .environment = "TUNE_CA_FILE",
+               .help = "of tls+tcp://: the authority that vouches for the tracker, from `tune keygen --ca`"),
+    CLI_OPTION("cert", CLI_TEXT, .argument = "FILE", .environment = "TUNE_CERT_FILE",
+               .help = "of a tracker that asks for it: this agent's certificate, from `tune keygen --ca`"),
     CLI_OPTION("name", CLI_TEXT, .argument = "ID", .help = "of this agent (default: host, key and a number)"),
     CLI_OPTION("threads", CLI_INT, .argument = "N", .otherwise = "0", .max = 1024,
                .help = "worker threads of a CPU device; 0 = all CPUs but one"),
@@ -339,6 +343,7 @@ static int serve(const struct cli *c, struct rig *rig, struct ender *ender, int 
     struct farm_options o = {
         .url = cli_text(c, "tracker"),
         .key_file = cli_text(c, "key-file"),
+        .tls = {cli_text(c, "ca"), cli_text(c, "cert")},
         .key = cli_text(c, "key"),
         .name = cli_text(c, "name"),
         .batch = (int)cli_int(c, "batch"),
@@ -392,6 +397,7 @@ static int build(const struct cli *c, struct ender *ender, int *verbosity)
     char name[96], line[700];
     struct builder_options o = {.url = cli_text(c, "tracker"),
                                 .key_file = cli_text(c, "key-file"),
+                                .tls = {cli_text(c, "ca"), cli_text(c, "cert")},
                                 .name = cli_text(c, "name"),
                                 .child_wrapper = cli_text(c, "child-wrapper"),
                                 .cage = plan_cage(c),

@@ -37,7 +37,11 @@ extern const struct command tune_command; /* the program, its subcommands by tab
                .environment = "TUNE_TRACKER", .help = "the tracker")
 #define OPT_KEY_FILE                                                                                                   \
     CLI_OPTION("key-file", CLI_TEXT, .argument = "FILE", .environment = "TUNE_KEY_FILE",                               \
-               .help = "shared key of the farm (tune keygen)")
+               .help = "shared key of the farm (tune keygen)"),                                                        \
+        CLI_OPTION("ca", CLI_TEXT, .argument = "FILE", .environment = "TUNE_CA_FILE",                                  \
+                   .help = "of tls+tcp://: the authority that vouches for the tracker"),                               \
+        CLI_OPTION("cert", CLI_TEXT, .argument = "FILE", .environment = "TUNE_CERT_FILE",                              \
+                   .help = "of a tracker that asks for it: one's own certificate and private key")
 #define OPT_KEY                                                                                                        \
     CLI_OPTION("key", CLI_TEXT, .argument = "SLUG",                                                                    \
                .help = "device key, e.g. rk3399-mali; not needed when there is only one")
@@ -72,7 +76,8 @@ extern const struct command tune_command; /* the program, its subcommands by tab
                    .help = "layout of the network's layers; with --whole those that may be chosen")
 #define OPT_STRATEGY                                                                                                   \
     CLI_OPTION("strategy", CLI_TEXT, .alias = "tuner", .argument = "NAME", .otherwise = "auto",                        \
-               .word = strategy_name_at, .help = "how the next configs are chosen")
+               .word = strategy_name_at, .open = true,                                                                 \
+               .help = "how the next configs are chosen; exec:COMMAND: by a process of yours")
 #define OPT_SEED(what)                                                                                                 \
     CLI_OPTION("seed", CLI_INT, .argument = "N", .otherwise = "0", .max = JSON_EXACT_MAX, .help = what)
 #define OPT_TIMING                                                                                                     \
@@ -130,6 +135,10 @@ struct link {
     bool is_private, told_waiting;
     char url[256];
 };
+
+/* The address of --tracker in full: "farm:9477" and "farm" are as good as "tcp://farm:9477", or, where --ca names an
+ * authority, "tls+tcp://farm:9477". */
+void cmd_tracker_url(const struct cli *c, char *out, size_t n_out);
 
 /* Opens --tracker (with --key-file) as `role`; where the table has --device and no tracker is named, starts a private
  * farm. */

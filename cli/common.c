@@ -98,25 +98,29 @@ static bool keep_waiting(int64_t out_ms, void *arg)
     return !cmd_interrupted();
 }
 
-static enum err open_client(struct link *l, const char *key_file, const char *role, struct why *why)
+static enum err open_client(struct link *l, const char *key_file, const struct tls_files *tls, const char *role,
+                            struct why *why)
 {
     char host[64] = "", name[128];
-    const struct client_options o = {
-        .url = l->url, .key_file = key_file, .role = role, .name = name, .waiting = keep_waiting, .arg = l};
+    const struct client_options o = {.url = l->url,
+                                     .key_file = key_file,
+                                     .tls = *tls,
+                                     .role = role,
+                                     .name = name,
+                                     .waiting = keep_waiting,
+                                     .arg = l};
 
     gethostname(host, sizeof host - 1);
     snprintf(name, sizeof name, "%s:%ld", host, (long)getpid());
     return client_open(&o, &l->client, why);
 }
 
-/* "farm:9477" and "farm" are as good as "tcp://farm:9477". */
-static void complete_url(const char *given, char *out, size_t n_out)
+void cmd_tracker_url(const struct cli *c, char *out, size_t n_out)
 {
-    const bool scheme = strstr(given, "://") != NULL;
-    const char *host = scheme ? strstr(given, "://") + 3 : given;
-    const bool port = strrchr(host, ':') != NULL;
+    const char *given = cli_text(c, "tracker"), *ca = cli_text(c, "ca"), *at = strstr(given, "://");
+    const bool port = strrchr(at ? at + 3 : given, ':') != NULL;
 
-    snprintf(out, n_out, "%s%s%s", scheme ? "" : "tcp://", given, port ? "" : ":9477");
+    snprintf(out, n_out, "%s%s%s", at ? "" : ca && *ca ? "tls+tcp://" : "tcp://", given, port ? "" : ":9477");
 }
 
 /* A private farm has no use for it, but who gives one that cannot be read has to know. */
@@ -130,7 +134,7 @@ static enum err check_key_file(const char *path, struct why *why)
 /* Why nobody answers: is there no machine of that name? ERR_UNREACHABLE, the words as they are where there is one. */
 static enum err check_host(const char *url, struct why *why)
 {
-    const char *host = strstr(url, "tcp://") == url ? url + 6 : NULL;
+    const char *at = url + (tls_wanted(url) ? 4 : 0), *host = strncmp(at, "tcp://", 6) == 0 ? at + 6 : NULL;
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     struct addrinfo *found = NULL;
     char name[256];
@@ -150,13 +154,14 @@ static enum err check_host(const char *url, struct why *why)
 enum err link_open(struct link *l, const struct cli *c, const char *role, struct why *why)
 {
     const char *tracker = cli_text(c, "tracker");
+    const struct tls_files tls = {cli_text(c, "ca"), cli_text(c, "cert")}, none = {NULL, NULL};
     struct localfarm_options o = {.interrupted = cmd_interrupted};
     enum err e;
 
     *l = (struct link){.client = NULL};
     if (tracker && *tracker) {
-        complete_url(tracker, l->url, sizeof l->url);
-        e = open_client(l, cli_text(c, "key-file"), role, why);
+        cmd_tracker_url(c, l->url, sizeof l->url);
+        e = open_client(l, cli_text(c, "key-file"), &tls, role, why);
         return e == ERR_UNREACHABLE ? check_host(l->url, why) : e;
     }
     if (!cmd_has(c, "threads")) /* no private farm */
@@ -175,7 +180,7 @@ enum err link_open(struct link *l, const struct cli *c, const char *role, struct
     assert(l->farm.tracker > 0 && l->farm.agent > 0);
     l->is_private = true;
     snprintf(l->url, sizeof l->url, "%s", l->farm.url);
-    e = open_client(l, NULL, role, why);
+    e = open_client(l, NULL, &none, role, why);
     if (e)
         link_close(l);
     return e;
@@ -369,6 +374,23 @@ static enum err add_work(const struct cli *c, struct job *j, struct why *why)
     return e;
 }
 
+/* The command of a searcher of one's own stays here: a tracker is not told what to run. */
+static enum err set_strategy(const struct cli *c, struct job *j, struct why *why)
+{
+    const char *name = cli_text(c, "strategy"), *command = strategy_command(name);
+    const struct strategy_ops *ops;
+    enum err e = strategy_named(name, &ops, why);
+
+    if (e)
+        return e;
+    snprintf(j->strategy, sizeof j->strategy, "%s", command ? ops->name : name);
+    if (command && !(j->command = strdup(command)))
+        e = why_set(why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
+    if (!command && strcmp(name, "exec") == 0)
+        e = why_set(why, ERR_INPUT, "--strategy exec: expected exec:COMMAND, what a shell runs");
+    return e;
+}
+
 enum err cmd_job(const struct cli *c, struct job *out, struct why *why)
 {
     struct job j;
@@ -379,7 +401,7 @@ enum err cmd_job(const struct cli *c, struct job *out, struct why *why)
     if (!e)
         e = copy(c, "template", j.templates, sizeof j.templates, why);
     if (!e)
-        e = copy(c, "strategy", j.strategy, sizeof j.strategy, why);
+        e = set_strategy(c, &j, why);
     if (!e && strcmp(cli_text(c, "objective"), "time") != 0)
         e = copy(c, "objective", j.objective, sizeof j.objective, why);
     j.plain = strcmp(cli_text(c, "exactness"), "plain") == 0;

@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 /* Pixels: of a panel, and of the frame within it. */
 #define WIDTH 720
@@ -254,13 +252,6 @@ enum err curve_text(const struct curve *c, int width, bool blocks, struct buf *o
         buf_puts(out, "\n");
     }
     return buf_printf(out, "%*s trial 1 to %zu\n", MARGIN, "", c->n);
-}
-
-int curve_width(void)
-{
-    struct winsize w = {.ws_col = 0};
-
-    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col : 80;
 }
 
 bool curve_blocks(void)

@@ -25,8 +25,7 @@ enum err curve_svg(const struct curve *curves, size_t n, struct buf *out);
  * when the curve has no time, ERR_LIMIT, ERR_NOMEM. */
 enum err curve_text(const struct curve *curve, int width, bool blocks, struct buf *out);
 
-/* The terminal's width, 80 where there is none, and whether it shows UTF-8. */
-int curve_width(void);
+/* Does the terminal show UTF-8? */
 bool curve_blocks(void);
 
 #endif

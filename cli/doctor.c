@@ -256,6 +256,19 @@ static void check_key_file(const char *path)
     }
 }
 
+/* Of an address with TLS: whose certificate the tracker shows. */
+static void check_certificate(const struct cli *c)
+{
+    const struct tls_files files = {cli_text(c, "ca"), cli_text(c, "cert")};
+    char url[256];
+    struct why why = {""};
+
+    cmd_tracker_url(c, url, sizeof url);
+    if (tls_wanted(url))
+        tell(tls_check(url, &files, false, &why) == ERR_OK && tls_look(url, &files, &why) == ERR_OK, "certificate",
+             why.text);
+}
+
 static void check_tracker(const struct cli *c, const char *fingerprint)
 {
     const char *url = cli_text(c, "tracker"), *key_file = cli_text(c, "key-file");
@@ -267,6 +280,7 @@ static void check_tracker(const struct cli *c, const char *fingerprint)
         check_key_file(key_file);
     if (!check_network(url))
         return;
+    check_certificate(c);
     e = link_open(&l, c, "tune", &why);
     if (tell(e == ERR_OK, "hello", e ? why.text : "version 1 agreed, key accepted")) {
         check_clock(l.client);

@@ -36,7 +36,7 @@ static void url_path(const struct localfarm *f, char *out, size_t n_out)
 static enum err start(struct localfarm *f, const char *who, const char *const *argv, pid_t *pid, struct why *why)
 {
     char path[PATH_MAX + 32], tmpdir[PATH_MAX + 32];
-    const char *const env[] = {"TUNE_KEY_FILE=", tmpdir, NULL};
+    const char *const env[] = {"TUNE_KEY_FILE=", "TUNE_CA_FILE=", "TUNE_CERT_FILE=", tmpdir, NULL};
     struct proc_options o = {.argv = argv, .env_add = env, .in_fd = -1, .pass_fd = -1, .own_group = true};
     enum err e;
 

@@ -2,6 +2,7 @@
 /* log_csv.c - `tune log csv`: records as rows of a table, a column for each knob. */
 #include "cli/log.h"
 #include "core/buf.h"
+#include "core/csvz.h"
 #include "core/file.h"
 #include "core/json.h"
 #include "core/vec.h"
@@ -25,19 +26,6 @@ struct table {
     struct buf out;
     enum err failed;
 };
-
-/* As RFC 4180 has it: quoted where it must be. */
-static void put_word(struct buf *out, const char *word)
-{
-    if (!word || !strpbrk(word, ",\"\r\n")) {
-        buf_puts(out, word ? word : "");
-        return;
-    }
-    buf_puts(out, "\"");
-    for (; *word; word++)
-        buf_printf(out, "%s%c", *word == '"' ? "\"" : "", *word);
-    buf_puts(out, "\"");
-}
 
 static void put_number(struct buf *out, double v)
 {
@@ -162,7 +150,7 @@ static void put_head(struct table *t)
     buf_puts(&t->out, "ts");
     for (size_t i = 0; i < t->n_knobs; i++) {
         buf_puts(&t->out, ",");
-        put_word(&t->out, t->knobs[i]);
+        csvz_put(&t->out, t->knobs[i]);
     }
     buf_puts(&t->out, "\n");
 }
@@ -174,7 +162,9 @@ static bool put_row(const struct record *r, const char *line, size_t n_line, voi
     (void)line;
     (void)n_line;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        put_word(&t->out, words[i].of(r));
+        const char *word = words[i].of(r);
+
+        csvz_put(&t->out, word ? word : "");
         buf_puts(&t->out, ",");
     }
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
@@ -187,7 +177,7 @@ static bool put_row(const struct record *r, const char *line, size_t n_line, voi
 
         buf_puts(&t->out, ",");
         if (cJSON_IsString(knob))
-            put_word(&t->out, knob->valuestring);
+            csvz_put(&t->out, knob->valuestring);
         else if (knob)
             put_number(&t->out, knob->valuedouble);
     }

@@ -2,6 +2,7 @@
 /* log_stat.c - `tune log stat`: what logs hold, counted. */
 #include "cli/log.h"
 #include "core/buf.h"
+#include "core/cli.h"
 #include "core/json.h"
 #include "core/map.h"
 #include "core/mix.h"
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static const struct cli_option options[] = {
     OPT_JSON,
@@ -195,7 +197,7 @@ static enum err draw(const struct curve *curves, size_t n, const struct cli *c, 
     (void)c;
     buf_init(&text, 1 << 20);
     for (size_t i = 0; i < n && !e; i++)
-        e = curve_text(&curves[i], curve_width(), curve_blocks(), &text);
+        e = curve_text(&curves[i], cli_columns(STDOUT_FILENO), curve_blocks(), &text);
     if (e)
         why_set(why, e, "the plot: %s", err_words(e));
     else

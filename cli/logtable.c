@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/logtable.h"
 
+#include "core/csvz.h"
 #include "core/err.h"
 #include "core/json.h"
 #include "core/vec.h"
@@ -115,18 +116,14 @@ static bool take(const struct record *r, const char *line, size_t n_line, void *
     return true;
 }
 
-/* A cell as core/csvz.h reads it, and the comma behind it. */
+/* A cell that core/csvz.h reads back, and the comma behind it. */
 static enum err write_word(const struct logtable *t, const char *word, struct buf *out)
 {
     if (strpbrk(word, "\r\n"))
         return why_set(t->why, ERR_INPUT, "a knob's word \"%.*s\" has a line end: no cell of a table",
                        (int)strcspn(word, "\r\n"), word);
-    if (!strpbrk(word, ",\""))
-        return buf_printf(out, "%s,", word);
-    buf_puts(out, "\"");
-    for (; *word; word++)
-        buf_printf(out, "%s%c", *word == '"' ? "\"" : "", *word);
-    return buf_puts(out, "\",");
+    csvz_put(out, word);
+    return buf_puts(out, ",");
 }
 
 static enum err write_head(const struct logtable *t, struct buf *out)

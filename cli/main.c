@@ -56,7 +56,7 @@ static const struct command_section sections[] = {
          "broken; 3 tracker not reachable; 4 interrupted, the same command goes on from there."},
     {.title = "environment",
      .text =
-         "TUNE_TRACKER, TUNE_KEY_FILE and TUNE_NVRTC give defaults of options. NO_COLOR: no colours. TUNE_WEIGHTS_DIR: "
+         "TUNE_TRACKER, TUNE_KEY_FILE, TUNE_CA_FILE, TUNE_CERT_FILE and TUNE_NVRTC give defaults of options. NO_COLOR: no colours. TUNE_WEIGHTS_DIR: "
          "where copies of pruned weights are kept."},
     {.title = NULL}};
 

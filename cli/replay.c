@@ -156,6 +156,7 @@ static enum err replay_space(const struct cli *c, const struct strategy_ops *ops
         o.strategy.inner = ops;
         o.ops = &warm_ops;
     }
+    o.strategy.command = strategy_command(cli_text(c, "strategy"));
     o.strategy.budget = (size_t)cli_int(c, "budget");
     o.strategy.cost_model = cli_text(c, "model");
     for (int64_t i = 0; e == ERR_OK && i < cli_int(c, "seeds") && !cmd_interrupted(); i++) {
@@ -195,10 +196,14 @@ static enum err check(const struct cli *c, const struct names *names, struct why
 
 static enum err replay_all(const struct cli *c, const struct names *names, const struct output *to, struct why *why)
 {
-    const struct strategy_ops *ops = strategy_find(cli_text(c, "strategy"));
-    enum err e = ERR_OK;
+    const struct strategy_ops *ops = NULL;
+    enum err e = strategy_named(cli_text(c, "strategy"), &ops, why);
 
-    assert(ops && names->n <= MAX_FILES); /* strategy_name_at */
+    assert(names->n <= MAX_FILES);
+    if (!e && strategy_command(cli_text(c, "strategy")) && cli_text(c, "history"))
+        e = why_set(why, ERR_INPUT, "--history warms the strategies of tune, not exec:COMMAND");
+    if (!e && ops == strategy_find("exec") && !strategy_command(cli_text(c, "strategy")))
+        e = why_set(why, ERR_INPUT, "--strategy exec: expected exec:COMMAND, what a shell runs");
     for (size_t i = 0; e == ERR_OK && i < names->n && !cmd_interrupted(); i++)
         e = replay_space(c, ops, names->list[i], to, why);
     return e;

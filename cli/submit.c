@@ -124,6 +124,11 @@ static int run(const struct cli *c)
         return cmd_fail(why_set(&why, ERR_INPUT, "--device %s: a submitted job names its device by --key", device),
                         &why);
     e = cli_text(c, "missing") ? missing_job(c, &j, &why) : cmd_job(c, &j, &why);
+    if (!e && j.command) {
+        job_fini(&j);
+        e = why_set(&why, ERR_INPUT,
+                    "--strategy exec: a process of yours runs beside `tune run --tracker`; a submitted job has none");
+    }
     if (e)
         return cmd_fail(e, &why);
     e = submit(c, &j, id, &why);

@@ -156,13 +156,13 @@ static enum err crew_init(struct crew *w, const struct cli *c, struct why *why)
  */
 static enum err crew_start(struct crew *w, const char *lease, struct why *why)
 {
-    static const char *const passed[] = {"tracker", "key-file", "kernel-dir"};
-    const char *argv[16] = {w->program, "work", "--lease", lease};
+    static const char *const passed[] = {"tracker", "key-file", "ca", "cert", "kernel-dir"};
+    const char *argv[20] = {w->program, "work", "--lease", lease};
     struct proc_options o = {.argv = argv, .in_fd = -1, .out_fd = 1, .err_fd = 2, .pass_fd = -1, .own_group = true};
-    char names[3][16];
+    char names[5][16];
     int n = 4;
 
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 5; i++) {
         if (!cli_text(w->cli, passed[i]))
             continue;
         snprintf(names[i], sizeof names[i], "--%s", passed[i]);

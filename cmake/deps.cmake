@@ -2,7 +2,7 @@
 # deps.cmake - the packages that tune stands on, and those that tests and benches take along where they are (docs/building.md).
 # CUDA is neither: driver, compiler and sensors are loaded when a program runs.
 include(cmake/packages.cmake)
-set(TUNE_OPTIONAL onnx protobuf_c cmocka openmp onednn clblast cublas cudnn cusparse)
+set(TUNE_OPTIONAL tls x509 libpq onnx protobuf_c cmocka openmp onednn clblast cublas cudnn cusparse)
 list(JOIN TUNE_OPTIONAL " " names)
 set(TUNE_WITHOUT "" CACHE STRING "Optional packages to leave out as if they were not there, with ; between them: ${names}")
 foreach(name IN LISTS TUNE_WITHOUT)
@@ -31,8 +31,13 @@ else()
   tune_package(nng REQUIRED libnng-dev HEADERS nng/nng.h nng/supplemental/http/http.h LIBRARY nng
     VERSION_IN nng/nng.h NNG_MAJOR_VERSION NNG_MINOR_VERSION NNG_PATCH_VERSION BELOW 2)
   tune_package(mbedcrypto REQUIRED libmbedtls-dev HEADERS mbedtls/sha256.h mbedtls/md.h LIBRARY mbedcrypto)
+  tune_package(tls HEADERS mbedtls/ssl.h nng/supplemental/tls/tls.h LIBRARY mbedtls)
+  tune_package(x509 HEADERS mbedtls/x509_crt.h LIBRARY mbedx509)
 endif()
 
+if(NOT TUNE_STATIC) # a store on a PostgreSQL server
+  tune_package(libpq MODULE libpq WANTED 14)
+endif()
 if(NOT TUNE_STATIC) # `tune import`: the schema of models, and what makes C of it
   tune_package(onnx HEADERS onnx/onnx.proto)
   find_program(PROTOC_C protoc-c)

@@ -35,14 +35,14 @@ function(tune_bench name)
   endif()
 endfunction()
 
-# tune_smoke(name COMMAND words... [TIMEOUT s]): a test of the label bench, 60 s by default; exit 77 skips.
+# tune_smoke(name COMMAND words... [TIMEOUT s]): a test of the label bench; exit 77 skips.
 function(tune_smoke name)
   cmake_parse_arguments(S "" "TIMEOUT" "COMMAND" ${ARGN})
   if(NOT S_TIMEOUT)
-    set(S_TIMEOUT 60)
+    set(S_TIMEOUT 300)
   endif()
   add_test(NAME ${name} COMMAND ${S_COMMAND})
-  set_tests_properties(${name} PROPERTIES LABELS bench TIMEOUT ${S_TIMEOUT} SKIP_RETURN_CODE 77 RUN_SERIAL TRUE
+  set_tests_properties(${name} PROPERTIES LABELS bench TIMEOUT ${S_TIMEOUT} SKIP_RETURN_CODE 77
     FIXTURES_REQUIRED benches)
 endfunction()
 

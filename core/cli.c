@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #define HELP_LEFT 26
 #define HELP_MARGIN "\n                          " /* of HELP_LEFT blanks */
@@ -392,4 +393,11 @@ void cli_help(const struct cli_option *options, const char *usage, const char *s
     buf_puts(out, "  -h, --help              this text\n");
     if (example)
         buf_printf(out, "\nexample:\n  %s\n", example);
+}
+
+int cli_columns(int fd)
+{
+    struct winsize w = {.ws_col = 0};
+
+    return ioctl(fd, TIOCGWINSZ, &w) == 0 && w.ws_col >= 20 ? w.ws_col : 80;
 }

@@ -91,4 +91,7 @@ void cli_words(const struct cli_option *o, const char *between, const char *turn
 void cli_help(const struct cli_option *options, const char *usage, const char *summary, const char *example,
               struct buf *out);
 
+/* The columns of the terminal that fd is; 80 where it is none, or says fewer than 20. */
+int cli_columns(int fd);
+
 #endif

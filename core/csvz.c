@@ -215,3 +215,13 @@ double csvz_number(const struct csvz *t, size_t i_row, size_t i_column)
     v = strtod(text, &end);
     return end == text || *end ? NAN : v;
 }
+
+enum err csvz_put(struct buf *out, const char *word)
+{
+    if (!strpbrk(word, ",\"\r\n"))
+        return buf_puts(out, word);
+    buf_puts(out, "\"");
+    for (; *word; word++)
+        buf_printf(out, "%s%c", *word == '"' ? "\"" : "", *word);
+    return buf_puts(out, "\"");
+}

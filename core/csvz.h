@@ -4,6 +4,7 @@
 #ifndef TUNE_CORE_CSVZ_H
 #define TUNE_CORE_CSVZ_H
 
+#include "core/buf.h"
 #include "core/err.h"
 
 #include <stddef.h>
@@ -29,5 +30,9 @@ const char *csvz_text(const struct csvz *t, size_t i_row, size_t i_column);
 
 /* A cell as a number: NAN when it is empty or not a number. */
 double csvz_number(const struct csvz *t, size_t i_row, size_t i_column);
+
+/* Appends a word as a cell: in quotation marks where RFC 4180 asks for them. A word with a line end is written so, too,
+ * but csvz_read takes no such cell. */
+enum err csvz_put(struct buf *out, const char *word);
 
 #endif

@@ -312,7 +312,7 @@ static enum onnx_role check_known(struct onnx_import *m, const Onnx__NodeProto *
 
         snprintf(name, sizeof name, " %.60s ", node->attribute[i]->name ? node->attribute[i]->name : "");
         if (!strstr(o->attributes, name))
-            return onnx_refuse(m, "attribute%s is not known", name);
+            return onnx_refuse(m, "attribute%sis not known", name);
     }
     if (!onnx_out(m, node, 0) && o->run != onnx_recurrent)
         return onnx_refuse(m, "it has no output");

@@ -179,36 +179,52 @@ static int sequence(const struct recurrent *r, bool backward)
     return onnx_view_layer(r->m, x, &s, &s.shape);
 }
 
+static const char zeros_name[] = "zeros";
+
+/* Zeros as an activation, the same for all that want some of a shape; -1: m->failed, or words. */
+static int zeros_of(struct onnx_import *m, const struct graph_shape *shape)
+{
+    struct onnx_value *zeros, v;
+
+    for (size_t i = 0; i < m->n_layers; i++) {
+        const struct graph_node *n = &m->layers[i].node;
+        const struct onnx_value *w = n->op == GRAPH_ELTWISE ? m->layers[n->in[0]].w : NULL;
+
+        if (w && w->name == zeros_name && graph_same_shape(&n->shape, shape))
+            return (int)i;
+    }
+    zeros = onnx_memory_take(&m->file.memory, sizeof *zeros);
+    if (!zeros || !onnx_make_constant(m, zeros, shape, true)) {
+        m->failed = ERR_LIMIT;
+        return -1;
+    }
+    zeros->name = zeros_name;
+    return onnx_as_activation(m, zeros, &v) ? v.i_layer : -1;
+}
+
 /* The initial state of a direction, input i or zeros, as [1][h][b]; -1: m->failed, or words. */
 static int state(const struct recurrent *r, size_t i, int64_t d)
 {
     const struct graph_shape shape = {3, {1, r->h, r->b}};
     const struct onnx_value *given = onnx_in(r->m, r->node, i);
-    struct onnx_value *zeros, v;
+    struct onnx_value v;
     struct onnx_view s;
 
-    if (given) {
-        if (!is_shape(given, 3,
-                      r->batch_first ? (const int64_t[]){r->b, r->dirs, r->h} : (const int64_t[]){r->dirs, r->b, r->h}))
-            return onnx_refuse(r->m, "an initial state that does not fit"), -1;
-        if (given->kind == ONNX_CONSTANT && !onnx_as_activation(r->m, given, &v))
-            return -1;
-        given = given->kind == ONNX_CONSTANT ? &v : given;
-        onnx_view_of(given, &s);
-        if (r->batch_first)
-            onnx_view_permute(&s, (const int[]){1, 0, 2});
-        s.at += d * s.stride[0];
-        s.shape.dim[0] = 1;
-        onnx_view_permute(&s, (const int[]){0, 2, 1});
-        return onnx_view_layer(r->m, given, &s, &shape);
-    }
-    zeros = onnx_memory_take(&r->m->file.memory, sizeof *zeros);
-    if (!zeros || !onnx_make_constant(r->m, zeros, &shape, true)) {
-        r->m->failed = ERR_LIMIT;
+    if (!given)
+        return zeros_of(r->m, &shape);
+    if (!is_shape(given, 3,
+                  r->batch_first ? (const int64_t[]){r->b, r->dirs, r->h} : (const int64_t[]){r->dirs, r->b, r->h}))
+        return onnx_refuse(r->m, "an initial state that does not fit"), -1;
+    if (given->kind == ONNX_CONSTANT && !onnx_as_activation(r->m, given, &v))
         return -1;
-    }
-    zeros->name = "zeros";
-    return onnx_as_activation(r->m, zeros, &v) ? v.i_layer : -1;
+    given = given->kind == ONNX_CONSTANT ? &v : given;
+    onnx_view_of(given, &s);
+    if (r->batch_first)
+        onnx_view_permute(&s, (const int[]){1, 0, 2});
+    s.at += d * s.stride[0];
+    s.shape.dim[0] = 1;
+    onnx_view_permute(&s, (const int[]){0, 2, 1});
+    return onnx_view_layer(r->m, given, &s, &shape);
 }
 
 /* ---- outputs ---- */
@@ -235,30 +251,29 @@ static int direction(const struct recurrent *r, int64_t d)
     return i;
 }
 
-/* What layer i gives, in another order of axes, as images, n joined along channels. */
-static int joined(const struct recurrent *r, const int *layers, bool is_state)
+/* Rows of both directions one behind the other, [steps][direction][h][b], those of the second turned to the sequence's
+ * order; -1: m->failed, or words. */
+static int joined(const struct recurrent *r, const int *layers, int64_t steps)
 {
-    const struct graph_shape one = {4, {is_state ? 1 : r->t, 1, r->b, r->h}};
+    const struct graph_shape shape = {3, {steps, r->h, r->b}}, rows = {2, {steps, r->h * r->b}};
     int made[2] = {-1, -1}, i;
 
-    for (int64_t d = 0; d < r->dirs; d++) {
+    for (int d = 0; d < 2; d++) {
         struct onnx_value v = {.name = r->node->output[0], .n_readers = 1};
         struct onnx_view s;
 
-        onnx_make_activation(&v, layers[d], &r->m->layers[layers[d]].node.shape);
+        onnx_make_activation(&v, layers[d], &shape);
         onnx_view_of(&v, &s);
-        if (!is_state && (r->backward || d == 1))
+        if (d == 1)
             turn_over(&s, 0);
-        onnx_view_permute(&s, is_state ? (const int[]){1, 0} : (const int[]){0, 2, 1});
-        made[d] = onnx_view_layer(r->m, &v, &s, &one);
+        made[d] = onnx_view_layer(r->m, &v, &s, &rows);
         if (made[d] < 0)
             return -1;
     }
-    i = r->dirs == 1 ? made[0] : onnx_new_layer(r->m, r->node, GRAPH_CONCAT, made[0]);
-    if (r->dirs == 2 && i >= 0) {
+    i = onnx_new_layer(r->m, r->node, GRAPH_CONCAT, made[0]);
+    if (i >= 0) {
         r->m->layers[i].node.in[r->m->layers[i].node.n_in++] = made[1];
-        r->m->layers[i].node.shape = one;
-        r->m->layers[i].node.shape.dim[1] = 2;
+        r->m->layers[i].node.shape = (struct graph_shape){2, {steps, 2 * r->h * r->b}};
     }
     return i;
 }
@@ -266,7 +281,8 @@ static int joined(const struct recurrent *r, const int *layers, bool is_state)
 /* Output k of the node: all steps, or a state behind the last one. */
 static enum onnx_role give(const struct recurrent *r, size_t k, const int *layers)
 {
-    struct graph_shape shape = {4, {r->t, r->dirs, r->b, r->h}};
+    const int64_t steps = k ? 1 : r->t;
+    struct graph_shape shape = {4, {steps, r->dirs, r->h, r->b}};
     struct onnx_value v = {.name = r->node->output[k], .n_readers = 1};
     int of[2] = {layers[0], layers[1]}, i;
     struct onnx_view s;
@@ -278,15 +294,19 @@ static enum onnx_role give(const struct recurrent *r, size_t k, const int *layer
         strcpy(r->m->layers[of[d]].node.words, k == 1 ? "hn" : "cn");
         r->m->layers[of[d]].node.shape = (struct graph_shape){2, {r->h, r->b}};
     }
-    i = joined(r, of, k > 0);
+    i = r->dirs == 2 ? joined(r, of, steps) : of[0];
     if (i < 0)
         return r->m->failed ? ONNX_TUNED : ONNX_UNSUPPORTED;
     if (k > 0)
-        shape = (struct graph_shape){3, {r->dirs, r->b, r->h}};
+        shape = (struct graph_shape){3, {r->dirs, r->h, r->b}};
     onnx_make_activation(&v, i, &shape);
     onnx_view_of(&v, &s);
-    if (r->batch_first)
-        onnx_view_permute(&s, k ? (const int[]){1, 0, 2} : (const int[]){2, 0, 1, 3});
+    if (r->backward && k == 0)
+        turn_over(&s, 0);
+    if (k > 0)
+        onnx_view_permute(&s, r->batch_first ? (const int[]){2, 0, 1} : (const int[]){0, 2, 1});
+    else
+        onnx_view_permute(&s, r->batch_first ? (const int[]){3, 0, 1, 2} : (const int[]){0, 1, 3, 2});
     return onnx_give(r->m, r->node, k, &v, &s);
 }
 

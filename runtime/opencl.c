@@ -171,11 +171,11 @@ static enum err make_launches(struct loaded *l, struct load_report *report, stru
     return ERR_OK;
 }
 
-static enum err make_mem(struct loaded *l, size_t i, size_t n, cl_mem *out, struct why *why)
+static enum err make_mem(struct loaded *l, size_t i, size_t n, bool has_bands, cl_mem *out, struct why *why)
 {
     cl_int error = CL_SUCCESS;
 
-    *out = opencl_buffer(l->device, n, &error);
+    *out = opencl_buffer(l->device, n, has_bands, &error);
     if (error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_INVALID_BUFFER_SIZE)
         return why_set(why, ERR_LIMITS, "buffer '%s' of %zu bytes: %s", l->head.program.buffers[i].id, n,
                        opencl_error_name(error));
@@ -186,11 +186,11 @@ static enum err make_mem(struct loaded *l, size_t i, size_t n, cl_mem *out, stru
 static enum err make(struct loaded *l, size_t i, struct why *why)
 {
     const cl_buffer_region middle = {GUARD_BYTES, load_part_bytes(&l->head, i, PART_BUFFER)};
-    enum err e = make_mem(l, i, middle.size + 2 * GUARD_BYTES, &l->mems[i], why);
+    enum err e = make_mem(l, i, middle.size + 2 * GUARD_BYTES, true, &l->mems[i], why);
     cl_int error = CL_SUCCESS;
 
     if (!e && l->head.program.buffers[i].reset_each_run)
-        e = make_mem(l, i, middle.size, &l->pristine[i], why);
+        e = make_mem(l, i, middle.size, false, &l->pristine[i], why);
     if (e)
         return e;
     l->views[i] = clCreateSubBuffer(l->mems[i], CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &middle, &error);

@@ -87,11 +87,11 @@ void opencl_buffer_free(cl_mem mem)
         clReleaseMemObject(mem);
 }
 
-cl_mem opencl_buffer(const struct device *d, size_t n, cl_int *error)
+cl_mem opencl_buffer(const struct device *d, size_t n, bool has_bands, cl_int *error)
 {
     const cl_mem_flags flags = CL_MEM_READ_WRITE | (d->desc.shares_host ? CL_MEM_ALLOC_HOST_PTR : 0);
 
-    if (d->pocl && d->desc.kind == DEVICE_CPU && n > 2 * GUARD_BYTES && getenv("TUNE_FENCE"))
+    if (has_bands && d->pocl && d->desc.kind == DEVICE_CPU && n > 2 * GUARD_BYTES && getenv("TUNE_FENCE"))
         return fenced_buffer(d, n, error);
     return clCreateBuffer(d->context, flags, n, NULL, error);
 }

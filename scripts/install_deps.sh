@@ -12,12 +12,13 @@
 #                                  ${XDG_CACHE_HOME:-~/.cache}/tune-nvdisasm/venv
 #   install_deps.sh --hub          and the servers that the tests of `tune hub` start: nginx with DAV, and moto's S3 server from PyPI in
 #                                  ${XDG_CACHE_HOME:-~/.cache}/tune-hub/venv
+#   install_deps.sh --postgres     and the server that tests of the PostgreSQL store start
 #   install_deps.sh --browser      and the browser in which the tests of the tracker's page run, and scripts/pictures.sh: Chromium
 #   install_deps.sh --arm64        and what scripts/build_arm64.sh and scripts/test_arm64.sh need: a cross compiler, an emulator
 set -eu
 
 packages="gcc g++ libc6-dev cmake ninja-build pkg-config libnng-dev libcjson-dev libcurl4-openssl-dev libexpat1-dev libsqlite3-dev
-    libmbedtls-dev libcmocka-dev zlib1g-dev libonnx-dev libprotobuf-c-dev protobuf-c-compiler ocl-icd-opencl-dev pocl-opencl-icd oclgrind"
+    libpq-dev libmbedtls-dev libcmocka-dev zlib1g-dev libonnx-dev libprotobuf-c-dev protobuf-c-compiler ocl-icd-opencl-dev pocl-opencl-icd oclgrind"
 peers=""
 nvrtc12=""
 nvdisasm=""
@@ -43,10 +44,11 @@ for argument in "$@"; do
         packages="$packages nginx-light libnginx-mod-http-dav-ext python3-venv"
         hub="${XDG_CACHE_HOME:-$HOME/.cache}/tune-hub/venv"
         ;;
+    --postgres) packages="$packages postgresql" ;;
     --browser) packages="$packages chromium fonts-dejavu-core python3" ;;
     --arm64) packages="$packages gcc-aarch64-linux-gnu dpkg-dev qemu-user-static" ;;
     *)
-        echo "install_deps.sh: unknown argument '$argument'; expected --check-tools, --compilers, --bench, --nvrtc12, --nvdisasm, --hub, --browser or --arm64" >&2
+        echo "install_deps.sh: unknown argument '$argument'; expected --check-tools, --compilers, --bench, --nvrtc12, --nvdisasm, --hub, --postgres, --browser or --arm64" >&2
         exit 1
         ;;
     esac

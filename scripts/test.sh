@@ -43,40 +43,57 @@ export TUNE_TEST_DATA
 
 say "packages and build (seed ${TUNE_TEST_SEED:-of the version})"
 scripts/install_deps.sh
+for label in "$@"; do # a test skips, with words, what it cannot do without them
+    case "$label" in
+    arm64) scripts/install_deps.sh --arm64 || true ;;
+    cuda) scripts/install_deps.sh --nvdisasm || true ;; # budgets of machine code
+    farm) scripts/install_deps.sh --hub --postgres || true ;;
+    unit | build) scripts/install_deps.sh --compilers || true ;;
+    esac
+done & # they wait for a network
 case "$("${CC:-cc}" -v 2>&1)" in # a compiler that the tree is held to: this build is its test in label build, too
 *"gcc version 12."*) build_arguments=-DTUNE_WERROR=ON ;;
 esac
 build release
+wait
 
-jobs=$(nproc)
-summary=""
-failed=0
-# run LABEL JOBS: one label; tests that time something run one by one.
-run() {
-    say "tests: $1"
-    began=$(date +%s)
-    result=passed
-    ctest --preset release -L "^$1\$" -LE '^(slow|fuzz)$' -j "$2" || result=FAILED
-    [ "$result" = passed ] || failed=1
-    summary="$summary
-  $(printf '%-8s %-7s %4d s' "$1" "$result" $(($(date +%s) - began)))"
+results=$(mktemp -d)
+trap 'rm -rf "$results"' EXIT
+trap 'exit 130' INT TERM
+# tests_of LABELS [OPTION...]: LABELS as in a|b
+tests_of() {
+    of=$1
+    shift
+    ctest --preset release -L "^($of)\$" -LE '^(slow|fuzz)$' "$@"
 }
 
-for label in "$@"; do
-    case "$label" in # a test skips, with words, what it cannot do without them
-    arm64) scripts/install_deps.sh --arm64 || true ;;
-    cuda) scripts/install_deps.sh --nvdisasm || true ;; # budgets of machine code
-    farm) scripts/install_deps.sh --hub || true ;;
-    unit | build) scripts/install_deps.sh --compilers || true ;;
-    esac
-    case "$label" in
-    bench | deploy) run "$label" 1 ;;
-    farm) run "$label" $((2 * jobs)) ;; # they wait, mostly
-    *) run "$label" "$jobs" ;;
-    esac
-done
+# All labels at once, two tests a core: half of their time they wait, or have one thread, and leave the core to another label's. Costly
+# ones begin (COST).
+say "tests: $*"
+jobs=$(nproc)
+export CMAKE_BUILD_PARALLEL_LEVEL="${CMAKE_BUILD_PARALLEL_LEVEL:-$jobs}" # of builds within tests
+failed=0
+tests_of "$(echo "$*" | tr ' ' '|')" -j $((2 * jobs)) --output-junit "$results/junit.xml" || failed=1
+# A line for each test: its name, run, fail or notrun, seconds; notrun is skipped where it says so.
+awk -F'"' '/^\t<testcase name="/ { printf "%s%s %s %s", sep, $2, $8, $6; sep = "\n" }
+    /^\t\t<skipped message="SKIP_/ { printf " skipped" }
+    END { print "" }' "$results/junit.xml" >"$results/tests" || failed=1
 
-say "summary$summary"
+# summary LABEL: its line; seconds are the sum of its tests'.
+summary() {
+    tests_of "$1" -N | sed -n 's/^ *Test *#[0-9]*: //p' >"$results/names"
+    awk -v label="$1" 'NR == FNR { good[$1] = $2 == "run" || $4 != ""; skipped[$1] = $4 != ""; seconds[$1] = $3; next }
+        { n++; s += seconds[$1]; n_skipped += skipped[$1]; if (!good[$1]) bad = bad " " $1 }
+        END {
+            printf "  %-8s %-7s %4d tests, %4d s one by one", label, bad == "" ? "passed" : "FAILED", n, s
+            if (n_skipped) printf ", %d skipped", n_skipped
+            print bad == "" ? "" : ":" bad
+        }' "$results/tests" "$results/names"
+}
+say "summary"
+for label in "$@"; do
+    summary "$label"
+done
 if [ -z "$TUNE_TEST_DATA" ]; then
     echo "TUNE_TEST_DATA is not set: tests on recorded data were skipped"
 fi

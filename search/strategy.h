@@ -27,6 +27,7 @@ struct strategy_options {
      * strategy that takes turns with them (NULL = the default). */
     struct transfer *history;
     const struct strategy_ops *inner;
+    const char *command; /* of "exec": what a shell runs; NULL = it cannot start (ERR_INPUT). Borrowed during init. */
 };
 
 /* One answer: value is to be minimised (a record's value: a logarithm of time); NAN = the config failed. */
@@ -48,17 +49,25 @@ struct strategy_ops {
     enum err (*init)(struct strategy **out, const struct space *space, const struct strategy_options *options);
     /* Up to n valid proposals, each config at most once in the life of the strategy (also not what tell brought in
      * first); *n_out == 0 means that the space is exhausted as far as this strategy can tell. May compute for some 10
-     * ms. */
+     * ms; ERR_BUSY: *n_out proposals, maybe none, and there may be more in a while. */
     enum err (*ask)(struct strategy *s, size_t n, struct proposal *out, size_t *n_out);
     /* Results in any order, also of configs that were never asked (earlier records). */
     enum err (*tell)(struct strategy *s, const struct outcome *outcomes, size_t n);
+    /* Lends words about the last error of ask or tell, "" = the error's own. NULL = always those. */
+    const char *(*words)(const struct strategy *s);
     void (*fini)(struct strategy *s);
 };
 
 extern const struct strategy_ops *const strategy_table[]; /* NULL-ended, the default (auto) first */
+/* A row's, or that of "exec", which is in no table: it takes a command. */
 const struct strategy_ops *strategy_find(const char *name);
+/* The command of "exec:COMMAND"; NULL = another strategy. Lends a part of `name`. */
+const char *strategy_command(const char *name);
 const char *strategy_name_at(size_t i); /* NULL behind the last */
 /* The same, or ERR_INPUT with the names there are. */
 enum err strategy_named(const char *name, const struct strategy_ops **out, struct why *why);
+
+/* Words about an error of a strategy's ask or tell; returns `e`. */
+enum err strategy_why(const struct strategy_ops *ops, const struct strategy *s, enum err e, struct why *why);
 
 #endif

@@ -23,6 +23,7 @@ struct client {
     const struct clock *clock;
     const struct entropy *entropy;
     char *url, *role, *name;
+    struct tls_files tls;
     bool (*waiting)(int64_t out_ms, void *arg);
     void *arg;
     bool has_key;
@@ -219,10 +220,17 @@ static enum err hello_again(struct client *c, int64_t epoch, struct why *why)
 
 /* ---- open and close ---- */
 
+/* nng does not tell why a handshake failed: a look at the peer does. ERR_AUTH: no further try mends it. */
+static bool is_hopeless(struct client *c, struct why *why)
+{
+    return c->transport == &transport_nng && tls_look(c->url, &c->tls, why) == ERR_AUTH;
+}
+
 static enum err first_hello(struct client *c, struct why *why)
 {
     const int64_t began_ns = clock_read_ns(c->clock);
     enum err e = ERR_UNREACHABLE;
+    bool looked = false;
 
     for (int i = 0; i < OPEN_TRIES; i++) {
         const int64_t end_ns = clock_read_ns(c->clock) + (int64_t)OPEN_MS * 1000000;
@@ -231,6 +239,9 @@ static enum err first_hello(struct client *c, struct why *why)
             e = hello_once(c, OPEN_MS, why);
             if (e != ERR_UNREACHABLE && e != ERR_TIMEOUT)
                 return e;
+            if (e == ERR_UNREACHABLE && !looked && is_hopeless(c, why))
+                return ERR_AUTH;
+            looked = true;
             if (c->waiting && !c->waiting((clock_read_ns(c->clock) - began_ns) / 1000000, c->arg))
                 return why_set(why, ERR_CANCELLED, "interrupted; the tracker at %s did not answer so far", c->url);
         } while (e == ERR_UNREACHABLE && clock_read_ns(c->clock) < end_ns);
@@ -244,9 +255,10 @@ static enum err copy_options(struct client *c, const struct client_options *o)
     c->url = strdup(o->url ? o->url : PROTOCOL_DEFAULT_URL);
     c->role = strdup(o->role ? o->role : "tune");
     c->name = strdup(o->name ? o->name : "");
+    c->tls = o->tls;
     c->waiting = o->waiting;
     c->arg = o->arg;
-    c->transport = o->transport ? o->transport : &transport_nng;
+    c->transport = o->transport ? o->transport : strchr(c->url ? c->url : "", ',') ? &transport_many : &transport_nng;
     c->clock = o->clock;
     c->entropy = o->entropy;
     return c->url && c->role && c->name ? ERR_OK : ERR_NOMEM;
@@ -266,7 +278,7 @@ enum err client_open(const struct client_options *options, struct client **out, 
         c->has_key = !e;
     }
     if (!e)
-        e = c->transport->open(options->transport_arg, c->url, &c->line, why);
+        e = c->transport->open(options->transport ? options->transport_arg : &c->tls, c->url, &c->line, why);
     if (!e)
         e = first_hello(c, why);
     if (e) {

@@ -10,6 +10,7 @@
 #include "core/err.h"
 #include "core/json.h"
 #include "tracker/calls.h"
+#include "tracker/tls.h"
 #include "tracker/transport.h"
 
 #include <stdbool.h>
@@ -18,8 +19,9 @@
 struct client;
 
 struct client_options {
-    const char *url;      /* "tcp://127.0.0.1:9477" */
+    const char *url;      /* "tcp://127.0.0.1:9477"; or several with ',' between, of which one has the store */
     const char *key_file; /* NULL = no authentication (loopback only) */
+    struct tls_files tls; /* of nng's transport */
     const char *role;     /* "tune" "work" "agent" */
     const char *name;     /* of this peer, for status pages */
     /* Called while the tracker is out of reach, about once a second, with how long it has been; false = give up. NULL =
@@ -33,8 +35,8 @@ struct client_options {
 };
 
 /* Keeps what the options point at but for url, role and name. Says hello: three tries in 10 s, then ERR_UNREACHABLE;
- * ERR_CANCELLED when `waiting` gives up before; ERR_AUTH for a wrong or missing key, ERR_PROTOCOL for no common
- * version. */
+ * ERR_CANCELLED when `waiting` gives up before; ERR_AUTH for a wrong or missing key or a certificate that is not to be
+ * trusted, ERR_PROTOCOL for no common version. */
 enum err client_open(const struct client_options *options, struct client **out, struct why *why);
 
 /* Never blocks for long; outstanding calls of other threads end with ERR_CANCELLED. */

@@ -19,11 +19,17 @@
 
 static const struct cli_option options[] = {
     CLI_OPTION("listen", CLI_TEXT, .letter = 'l', .argument = "URL", .otherwise = PROTOCOL_DEFAULT_URL,
-               .help = "address to listen on; port 0 = any free one"),
+               .help = "address to listen on, tls+tcp:// with --cert; port 0 = any free one"),
+    CLI_OPTION("cert", CLI_TEXT, .argument = "FILE",
+               .help = "of tls+tcp://: the tracker's certificate and private key, from `tune keygen --ca`"),
+    CLI_OPTION("ca", CLI_TEXT, .argument = "FILE",
+               .help = "of tls+tcp://: let only those in who show a certificate of this authority"),
     CLI_OPTION("url-file", CLI_TEXT, .argument = "FILE",
                .help = "when it listens, write the address it got to FILE, by rename"),
-    CLI_OPTION("store", CLI_TEXT, .letter = 's', .argument = "DIR", .otherwise = "tune-store",
-               .help = "directory of jobs, trials, records and blobs; STORE:DIR for another store than sqlite"),
+    CLI_OPTION(
+        "store", CLI_TEXT, .letter = 's', .argument = "DIR", .otherwise = "tune-store",
+        .help = "directory of jobs, trials, records and blobs; another kind of store: postgres://USER@HOST/DATABASE"),
+    CLI_OPTION("standby", CLI_FLAG, .help = "while another tracker has the store or its server is away, wait for it"),
     CLI_OPTION("key-file", CLI_TEXT, .letter = 'k', .alias = "key", .argument = "FILE", .environment = "TUNE_KEY_FILE",
                .help = "key that every peer must know (see `tune keygen`)"),
     CLI_OPTION("insecure", CLI_FLAG, .help = "listen beyond this machine without a key"),
@@ -79,6 +85,7 @@ static bool is_loopback(const char *url)
     static const char *const near[] = {"tcp://127.",    "tcp://localhost:", "tcp://[::1]:", "tcp4://127.",
                                        "tcp6://[::1]:", "ipc://",           "inproc://"};
 
+    url += tls_wanted(url) ? 4 : 0;
     for (size_t i = 0; i < sizeof near / sizeof *near; i++)
         if (strncmp(url, near[i], strlen(near[i])) == 0)
             return true;
@@ -107,22 +114,41 @@ static enum err load_key(const struct cli *c, struct key *key, struct tracker_op
     return e;
 }
 
+/* A standby waits until the store is free; ERR_CANCELLED by a signal. */
+static enum err open_store(const struct cli *c, struct tracker_options *o, const sigset_t *signals, struct why *why)
+{
+    const struct timespec nap = {0, 250000000};
+    struct why said = {""};
+    enum err e;
+
+    while ((e = o->ops->open(o->where, o->clock, &o->store, why)) != ERR_OK && cli_flag(c, "standby") &&
+           (e == ERR_BUSY || e == ERR_UNREACHABLE)) {
+        if (strcmp(said.text, why->text) != 0)
+            printf("standing by: %s\n", why->text);
+        fflush(stdout);
+        said = *why;
+        if (sigtimedwait(signals, NULL, &nap) > 0)
+            return ERR_CANCELLED;
+    }
+    return e;
+}
+
 /* Opens everything; prints the addresses when all is ready. */
 static enum err start(const struct cli *c, struct tracker_options *o, struct server **s, struct workers *w,
                       struct why *why)
 {
+    const struct tls_files tls = {cli_text(c, "ca"), cli_text(c, "cert")};
+    const int n_workers = (int)cli_int(c, "workers");
     struct http *h = NULL;
     struct tracker *t;
-    enum err e = o->ops->open(o->where, o->clock, &o->store, why);
+    enum err e = tracker_new(o, &t, why);
 
     if (!e)
-        e = tracker_new(o, &t, why);
-    if (!e)
-        e = server_start(t, cli_text(c, "listen"), s, why);
+        e = server_start(t, cli_text(c, "listen"), &tls, n_workers > 0, s, why);
     if (!e && cli_text(c, "http"))
         e = http_start(*s, cli_text(c, "http"), cli_text(c, "http-name"), &h, why);
     if (!e)
-        e = workers_init(w, (int)cli_int(c, "workers"), server_url(*s), cli_text(c, "key-file"), o->clock, why);
+        e = workers_init(w, n_workers, server_near_url(*s), cli_text(c, "key-file"), o->clock, why);
     if (!e && cli_text(c, "url-file"))
         e = file_replace(cli_text(c, "url-file"), server_url(*s), strlen(server_url(*s)), 0644, why);
     if (e)
@@ -149,14 +175,19 @@ static int run(const struct cli *c, const sigset_t *signals)
     struct server *s;
     struct key key;
     int got = 0;
+    enum err e;
 
     o.lease_ms = (int64_t)(cli_real(c, "lease") * 1000);
     o.retention_days = cli_int(c, "retention");
     o.max_user_jobs = cli_int(c, "user-jobs");
     o.allow_backup = cli_flag(c, "allow-backup");
     o.audit = tell_refused;
-    if (store_parse(cli_text(c, "store"), &o.ops, &o.where, &why) != ERR_OK || load_key(c, &key, &o, &why) != ERR_OK ||
-        start(c, &o, &s, &w, &why) != ERR_OK)
+    if (store_parse(cli_text(c, "store"), &o.ops, &o.where, &why) != ERR_OK || load_key(c, &key, &o, &why) != ERR_OK)
+        return complain(&why, 1);
+    e = open_store(c, &o, signals, &why);
+    if (e == ERR_CANCELLED)
+        return 0;
+    if (e || start(c, &o, &s, &w, &why) != ERR_OK)
         return complain(&why, 1);
     while (got <= 0 && !server_failed(s, &why)) {
         workers_tick(&w);

@@ -5,10 +5,12 @@
 #include "core/clock.h"
 #include "core/err.h"
 #include "tracker/hall.h"
+#include "tracker/tls.h"
 
 #include <assert.h>
 #include <nng/nng.h>
 #include <nng/protocol/reqrep0/rep.h>
+#include <nng/supplemental/tls/tls.h>
 #include <nng/transport/tcp/tcp.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -47,7 +49,7 @@ struct page {
 struct server {
     struct hall hall; /* the core loop's own */
     nng_socket socket;
-    char url[256];
+    char url[256], near_url[256];
     int n_slots;
     pthread_t core, post;
     pthread_mutex_t lock; /* the queue, replies, pages, pipes, stopping */
@@ -424,7 +426,20 @@ static int64_t raise_fd_limit(void)
     return (int64_t)l.rlim_cur;
 }
 
-static enum err listen_on(struct server *sv, const char *url, struct why *why)
+/* What is asked of peers that come to an address with TLS: a certificate where an authority of theirs is named. */
+static int set_tls(nng_listener l, const struct tls_files *tls)
+{
+    int rv = nng_listener_set_string(l, NNG_OPT_TLS_CERT_KEY_FILE, tls->cert);
+
+    if (rv == 0 && tls->ca && *tls->ca)
+        rv = nng_listener_set_string(l, NNG_OPT_TLS_CA_FILE, tls->ca);
+    if (rv == 0 && tls->ca && *tls->ca)
+        rv = nng_listener_set_int(l, NNG_OPT_TLS_AUTH_MODE, NNG_TLS_AUTH_MODE_REQUIRED);
+    return rv;
+}
+
+static enum err listen_on(struct server *sv, const char *url, const struct tls_files *tls, char real[256],
+                          struct why *why)
 {
     nng_listener l;
     int rv = nng_listener_create(&l, sv->socket, url), port = 0;
@@ -432,29 +447,41 @@ static enum err listen_on(struct server *sv, const char *url, struct why *why)
 
     if (rv == 0)
         nng_listener_set_bool(l, NNG_OPT_TCP_KEEPALIVE, true);
+    if (rv == 0 && tls_wanted(url))
+        rv = set_tls(l, tls);
     if (rv == 0)
         rv = nng_listener_start(l, 0);
     if (rv != 0)
         return why_set(why, rv == NNG_EADDRINUSE || rv == NNG_EPERM ? ERR_IO : ERR_INPUT,
                        "cannot listen on %s: %s; expected e.g. %s", url, nng_strerror(rv), PROTOCOL_DEFAULT_URL);
-    if (nng_listener_get_int(l, NNG_OPT_TCP_BOUND_PORT, &port) == 0 && colon && strncmp(url, "tcp", 3) == 0)
-        snprintf(sv->url, sizeof sv->url, "%.*s:%d", (int)(colon - url), url, port);
+    if (nng_listener_get_int(l, NNG_OPT_TCP_BOUND_PORT, &port) == 0 && colon &&
+        strncmp(url + (tls_wanted(url) ? 4 : 0), "tcp", 3) == 0)
+        snprintf(real, 256, "%.*s:%d", (int)(colon - url), url, port);
     else
-        snprintf(sv->url, sizeof sv->url, "%s", url);
+        snprintf(real, 256, "%.255s", url);
     return ERR_OK;
 }
 
-static enum err open_socket(struct server *sv, const char *url, struct why *why)
+static enum err open_socket(struct server *sv, const char *url, const struct tls_files *tls, bool plain,
+                            struct why *why)
 {
-    int rv = nng_rep0_open(&sv->socket);
+    static const struct tls_files none;
+    enum err e = tls_check(url, tls ? tls : &none, true, why);
+    int rv = e ? 0 : nng_rep0_open(&sv->socket);
 
+    if (e)
+        return e;
     if (rv != 0)
         return why_set(why, ERR_IO, "cannot open a socket: %s", nng_strerror(rv));
     nng_socket_set_size(sv->socket, NNG_OPT_RECVMAXSZ,
                         MESSAGE_MAX_BYTES + 4096); /* before listen: its default is no limit */
     nng_pipe_notify(sv->socket, NNG_PIPE_EV_ADD_PRE, pipe_event, sv);
     nng_pipe_notify(sv->socket, NNG_PIPE_EV_REM_POST, pipe_event, sv);
-    return listen_on(sv, url, why);
+    e = listen_on(sv, url, tls, sv->url, why);
+    if (!e && plain && tls_wanted(url))
+        return listen_on(sv, "tcp://127.0.0.1:0", NULL, sv->near_url, why);
+    strcpy(sv->near_url, sv->url);
+    return e;
 }
 
 static void init_locks(struct server *sv)
@@ -470,7 +497,8 @@ static void init_locks(struct server *sv)
     pthread_condattr_destroy(&attr);
 }
 
-enum err server_start(struct tracker *t, const char *url, struct server **out, struct why *why)
+enum err server_start(struct tracker *t, const char *url, const struct tls_files *tls, bool plain, struct server **out,
+                      struct why *why)
 {
     struct server *sv = calloc(1, sizeof *sv);
     const int64_t fds = raise_fd_limit();
@@ -487,7 +515,7 @@ enum err server_start(struct tracker *t, const char *url, struct server **out, s
             "or more",
             (long long)fds, OTHER_FDS + MIN_PIPES);
     init_locks(sv);
-    e = open_socket(sv, url, why);
+    e = open_socket(sv, url, tls, plain, why);
     if (!e &&
         (pthread_create(&sv->core, NULL, core_loop, sv) != 0 || pthread_create(&sv->post, NULL, post_loop, sv) != 0))
         e = why_set(why, ERR_NOMEM, "cannot start a thread");
@@ -500,6 +528,11 @@ enum err server_start(struct tracker *t, const char *url, struct server **out, s
 const char *server_url(const struct server *s)
 {
     return s->url;
+}
+
+const char *server_near_url(const struct server *s)
+{
+    return s->near_url;
 }
 
 enum err server_do(struct server *s, enum err (*work)(struct tracker *t, void *arg), void *arg)

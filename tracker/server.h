@@ -7,16 +7,22 @@
 #include "core/buf.h"
 #include "core/err.h"
 #include "tracker/state.h"
+#include "tracker/tls.h"
 
 #include <stdbool.h>
 
 struct server;
 
-/* Listens and starts the core loop, which owns `t` from now on. `url` may have port 0. ERR_IO, ERR_INPUT. */
-enum err server_start(struct tracker *t, const char *url, struct server **out, struct why *why);
+/* Listens and starts the core loop, which owns `t` from now on. `url` may have port 0. Where it is one of TLS, `tls`
+ * (may be NULL) has the tracker's certificate, and the authority of peers' certificates where they have to show one;
+ * with `plain` it listens on a port of 127.0.0.1 without TLS, too, for programs of this host. ERR_IO, ERR_INPUT,
+ * ERR_AUTH. */
+enum err server_start(struct tracker *t, const char *url, const struct tls_files *tls, bool plain, struct server **out,
+                      struct why *why);
 
-/* The address with the real port. */
+/* The address with the real port; and the one for programs of this host, the same where there is no other. */
 const char *server_url(const struct server *s);
+const char *server_near_url(const struct server *s);
 
 /* Runs `work` in the core loop, so that it may read the state, and waits for it; gives what it gave. ERR_BUSY when too
  * many wait already. */

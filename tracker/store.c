@@ -5,9 +5,15 @@
 
 /* Each a file store_*.c. */
 extern const struct store_ops store_sqlite;
+#ifdef TUNE_WITH_LIBPQ
+extern const struct store_ops store_postgres;
+#endif
 
 const struct store_ops *const store_table[] = {
     &store_sqlite,
+#ifdef TUNE_WITH_LIBPQ
+    &store_postgres,
+#endif
     /* the next one here */
     NULL,
 };

@@ -63,13 +63,16 @@ struct store;
 
 struct store_ops {
     const char *name;
-    const char *file; /* the name in a fresh directory under which a backup is opened as a store */
-    /* Opens or makes the store in directory `where`; keeps `clock` (NULL = the machine's), for when things were used.
-     * ERR_UNSUPPORTED for a newer schema, ERR_BUSY when another tracker has it, ERR_IO, also for a damaged one. */
+    const char
+        *file; /* the name in a fresh directory under which a backup is opened as a store; NULL = others make them */
+    /* Opens or makes the store in `where`, a directory or what else its kind understands; keeps `clock` (NULL = the
+     * machine's), for when things were used. ERR_UNSUPPORTED for a newer schema, ERR_BUSY when another tracker has it,
+     * ERR_UNREACHABLE when its server does not answer, ERR_IO, also for a damaged one. */
     enum err (*open)(const char *where, const struct clock *clock, struct store **out, struct why *why);
     void (*close)(struct store *s);
     /* Ends the transaction of all writes since the last commit; they survive the death of the process from now on, and
-     * a power cut after the next flush. After an error of one of the two the store is unusable. */
+     * a power cut after the next flush. After an error of one of the two the store is unusable. A write that fails may
+     * be told by it or by a read before it, not by the write itself. */
     enum err (*commit)(struct store *s, struct why *why);
     /* Makes all that was committed before the call durable; blocks for the disk. One other thread may call it, also
      * while the store is in use. */
@@ -125,8 +128,8 @@ struct store_ops {
      * call, which takes little time; *more: there is something left to do. */
     enum err (*retain)(struct store *s, int64_t before_ms, bool *more);
     /* Copies all that is committed in the store `where` to a fresh file, also while a tracker has it open, which goes
-     * on meanwhile; by any thread. There is no file of that name until it is whole. ERR_EXISTS, ERR_NOT_FOUND, ERR_IO.
-     */
+     * on meanwhile; by any thread. There is no file of that name until it is whole. ERR_EXISTS, ERR_NOT_FOUND, ERR_IO,
+     * ERR_UNSUPPORTED: see `file`. */
     enum err (*backup)(const char *where, const char *path, int64_t *n_bytes, struct why *why);
 };
 

@@ -146,6 +146,14 @@ static enum err retain(struct tracker *t)
     return e;
 }
 
+/* Who was heard behind a pause, in the turn that it fell into, was so now at the latest. */
+static int64_t seen_after(const struct tracker *t, int64_t seen_ns, int64_t pause_ns)
+{
+    const int64_t now = tracker_now_ns(t);
+
+    return seen_ns + pause_ns < now ? seen_ns + pause_ns : now;
+}
+
 void tracker_was_paused(struct tracker *t, int64_t pause_ns)
 {
     struct build *b;
@@ -164,11 +172,11 @@ void tracker_was_paused(struct tracker *t, int64_t pause_ns)
         b->deadline_ns += pause_ns;
     at = 0;
     while ((a = table_next(&t->agents, &at)) != NULL)
-        a->seen_ns += pause_ns;
+        a->seen_ns = seen_after(t, a->seen_ns, pause_ns);
     at = 0;
     while ((arch = table_next(&t->arches, &at)) != NULL)
         if (arch->seen_ns)
-            arch->seen_ns += pause_ns;
+            arch->seen_ns = seen_after(t, arch->seen_ns, pause_ns);
 }
 
 enum err tracker_commit(struct tracker *t, struct why *why)

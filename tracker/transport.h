@@ -33,7 +33,8 @@ struct transport_ops {
     void (*close)(struct line *l);
 };
 
-/* Of nng 1.x, REQ/REP over tcp:// and what else nng knows. */
+/* Of nng 1.x, REQ/REP over tcp://, tls+tcp:// and what else nng knows; arg: a struct tls_files, or NULL = none. */
 extern const struct transport_ops transport_nng;
+extern const struct transport_ops transport_many; /* of several addresses, with ',' between them */
 
 #endif

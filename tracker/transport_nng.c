@@ -2,6 +2,7 @@
 #include "tracker/transport.h"
 
 #include "tracker/protocol.h"
+#include "tracker/tls.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -269,28 +270,42 @@ static void nng_line_close(struct line *l)
 /* nng takes schemes that no tracker speaks and any digits as a port, and dials them for ever. */
 static bool is_address(const char *url)
 {
-    static const char *const schemes[] = {"tcp://", "tcp4://", "tcp6://", "ipc://", "inproc://"};
+    static const char *const schemes[] = {"tcp://", "tcp4://", "tcp6://", "tls+tcp://", "ipc://", "inproc://"};
     const char *port = strrchr(url, ':');
     size_t i = 0;
     char *end;
     long n;
 
-    while (i < 5 && strncmp(url, schemes[i], strlen(schemes[i])) != 0)
+    while (i < 6 && strncmp(url, schemes[i], strlen(schemes[i])) != 0)
         i++;
-    if (i >= 3)
-        return i < 5;
+    if (i >= 4)
+        return i < 6;
     n = strtol(port + 1, &end, 10);
     return isdigit((unsigned char)port[1]) && !*end && n >= 1 && n <= 65535;
 }
 
-static enum err dial(struct line *l, const char *url, struct why *why)
+/* Of an address with TLS; that the tracker's certificate is checked is nng's default. */
+static int set_tls(nng_dialer d, const char *url, const struct tls_files *files)
+{
+    int rv = tls_wanted(url) ? nng_dialer_set_string(d, NNG_OPT_TLS_CA_FILE, files->ca) : 0;
+
+    if (rv == 0 && tls_wanted(url) && files->cert && *files->cert)
+        rv = nng_dialer_set_string(d, NNG_OPT_TLS_CERT_KEY_FILE, files->cert);
+    return rv;
+}
+
+static enum err dial(struct line *l, const char *url, const struct tls_files *files, struct why *why)
 {
     nng_dialer d;
+    enum err e;
     int rv;
 
     if (!is_address(url))
         return why_set(why, ERR_INPUT, "%s is no address of a tracker: expected tcp://HOST:PORT, PORT from 1 to 65535",
                        url);
+    e = tls_check(url, files, false, why);
+    if (e)
+        return e;
     rv = nng_req0_open(&l->socket);
     if (rv != 0)
         return why_set(why, ERR_IO, "cannot open a socket: %s", nng_strerror(rv));
@@ -300,6 +315,8 @@ static enum err dial(struct line *l, const char *url, struct why *why)
     nng_socket_set_ms(l->socket, NNG_OPT_RECONNMINT, REDIAL_MS);
     nng_socket_set_ms(l->socket, NNG_OPT_RECONNMAXT, REDIAL_MAX_MS);
     rv = nng_dialer_create(&d, l->socket, url);
+    if (rv == 0)
+        rv = set_tls(d, url, files);
     if (rv != 0)
         return why_set(why, ERR_INPUT, "%s is no address of a tracker: %s; expected e.g. %s", url, nng_strerror(rv),
                        PROTOCOL_DEFAULT_URL);
@@ -312,15 +329,15 @@ static enum err dial(struct line *l, const char *url, struct why *why)
 
 static enum err nng_line_open(void *arg, const char *url, struct line **out, struct why *why)
 {
+    static const struct tls_files none;
     struct line *l = calloc(1, sizeof *l);
     enum err e;
 
-    (void)arg;
     if (!l)
         return ERR_NOMEM;
     pthread_mutex_init(&l->lock, NULL);
     init_monotonic(&l->changed);
-    e = dial(l, url, why);
+    e = dial(l, url, arg ? arg : &none, why);
     if (e) {
         nng_line_close(l);
         return e;

@@ -38,7 +38,8 @@ static void start(struct workers *w)
     char n[16];
     const char *const argv[] = {
         w->program, "work", "--jobs", n, "--tracker", w->url, w->key_file ? "--key-file" : NULL, w->key_file, NULL};
-    const struct proc_options o = {.argv = argv, .in_fd = -1, .out_fd = 2, .err_fd = 2, .pass_fd = -1};
+    static const char *const env[] = {"TUNE_CA_FILE=", "TUNE_CERT_FILE=", NULL}; /* the address is this host's own */
+    const struct proc_options o = {.argv = argv, .env_add = env, .in_fd = -1, .out_fd = 2, .err_fd = 2, .pass_fd = -1};
     struct why why = {""};
 
     snprintf(n, sizeof n, "%d", w->n);

@@ -28,7 +28,8 @@ void job_fini(struct job *j)
     }
     free(j->layers);
     free(j->spec);
-    j->spec = NULL;
+    free(j->command);
+    j->spec = j->command = NULL;
     blobs_fini(&j->spec_files);
     j->layers = NULL;
     j->n_layers = j->cap_layers = 0;

@@ -48,6 +48,7 @@ struct job {
     double target_ns;            /* or at this time, 0 = none */
     double min_gain;             /* or when its next trials are expected to gain less: a share, 0 = never */
     char strategy[32];
+    char *command;     /* of strategy exec: what a shell runs, here alone; no part of the text. NULL = none */
     char objective[8]; /* "energy", "edp" (energy times time), "" = time */
     bool plain;        /* only templates that do all of the operator's sums: no Winograd */
     int64_t seed;

@@ -1,31 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 #include "tuner/progress.h"
 
+#include "core/cli.h"
 #include "core/clock.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define REDRAW_NS ((int64_t)200 * 1000 * 1000)
 #define PLAIN_NS ((int64_t)30 * 1000 * 1000 * 1000)
-
-static int terminal_width(void)
-{
-    struct winsize w;
-
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 20 ? w.ws_col : 80;
-}
 
 void progress_init(struct progress *p, bool quiet, bool json)
 {
     const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
     const bool terminal = isatty(STDERR_FILENO) && !(term && strcmp(term, "dumb") == 0);
 
-    *p = (struct progress){
-        .to = json ? stdout : stderr, .colour = terminal && !(no_colour && *no_colour), .width = terminal_width()};
+    *p = (struct progress){.to = json ? stdout : stderr,
+                           .colour = terminal && !(no_colour && *no_colour),
+                           .width = cli_columns(STDERR_FILENO)};
     if (json)
         p->mode = PROGRESS_JSON;
     else if (quiet)

@@ -57,11 +57,14 @@ static enum err round_of(const struct recorded *recorded, const struct replay_op
     struct outcome outcomes[REPLAY_MAX_BATCH];
     const size_t left = o->strategy.budget - run->n;
     double start_ms = cpu_ms();
-    enum err e = o->ops->ask(s, left < o->batch ? left : o->batch, proposals, n_out);
+    enum err e;
 
+    do
+        e = o->ops->ask(s, left < o->batch ? left : o->batch, proposals, n_out);
+    while (e == ERR_BUSY && *n_out == 0);
     run->overhead_ms += cpu_ms() - start_ms;
-    if (e)
-        return why_set(why, e, "%s: %s", o->ops->name, err_words(e));
+    if (e && e != ERR_BUSY)
+        return strategy_why(o->ops, s, e, why);
     assert(*n_out <= left && *n_out <= o->batch && o->batch <= REPLAY_MAX_BATCH); /* the arrays end there */
     e = look_up(recorded, proposals, *n_out, outcomes, run, why);
     if (e)

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #define POLL_MS 400
+#define SOON_MS 25                             /* while a strategy is not ready */
 #define RENEW_NS ((int64_t)1000 * 1000 * 1000) /* leases may be as short as a few seconds */
 #define DEVICES_NS ((int64_t)5 * 1000 * 1000 * 1000)
 
@@ -494,6 +495,14 @@ static bool all_done(const struct session *s)
     return true;
 }
 
+static bool is_waiting(const struct session *s)
+{
+    for (size_t i = 0; i < s->n_tasks; i++)
+        if (s->tasks[i].waits)
+            return true;
+    return false;
+}
+
 static void event_device(struct session *s)
 {
     cJSON *o = cJSON_CreateObject();
@@ -545,7 +554,7 @@ enum err session_run(struct session *s, enum session_end *end, struct why *why)
             e = session_fill(s, why);
         if (e || s->cancelled || s->lease_lost || all_done(s))
             break;
-        e = receive(s, POLL_MS, &n, why);
+        e = receive(s, is_waiting(s) ? SOON_MS : POLL_MS, &n, why);
         if (!e)
             e = look_at_devices(s, &devices_ns);
         draw(s, false);

@@ -52,7 +52,7 @@ size_t session_room(const struct session *s, const struct task *t)
 {
     const int64_t left = left_of(s, t, true);
 
-    if (t->phase != TASK_SEARCH || t->stop != STOP_NONE || session_stop(s, t) != STOP_NONE || left <= 0)
+    if (t->waits || t->phase != TASK_SEARCH || t->stop != STOP_NONE || session_stop(s, t) != STOP_NONE || left <= 0)
         return 0;
     return left < SESSION_BATCH ? (size_t)left : SESSION_BATCH;
 }

@@ -201,14 +201,15 @@ static enum err send_search(struct session *s, size_t i_task, size_t n, struct w
     struct task_proposal proposals[SESSION_BATCH];
     struct trial_batch b;
     size_t got = hints(s, i_task, n < SESSION_HINTS ? n : SESSION_HINTS, proposals), asked = 0;
-    enum err e = task_ask(t, n - got, proposals + got, &asked);
+    enum err e = task_ask(t, n - got, proposals + got, &asked, why);
 
+    t->waits = e == ERR_BUSY;
     got += asked;
     assert(n > 0 && n <= SESSION_BATCH && got <= n);
-    if (e)
-        return why_set(why, e, "strategy %s: %s", s->o.job->strategy, err_words(e));
+    if (e && e != ERR_BUSY)
+        return e;
     if (got == 0) {
-        t->exhausted = true;
+        t->exhausted = !t->waits;
         return ERR_OK;
     }
     e = trial_batch_init(&b, s->o.job, &s->device);
@@ -319,6 +320,7 @@ enum err session_fill(struct session *s, struct why *why)
     enum err e = ERR_OK;
 
     for (size_t i = 0; i < s->n_tasks && !e; i++) {
+        s->tasks[i].waits = false;
         if (s->tasks[i].phase != TASK_NEW || in_flight < target)
             e = advance(s, i, why);
         in_flight += s->tasks[i].n_in_flight;

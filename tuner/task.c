@@ -298,9 +298,10 @@ bool task_was_hinted(const struct task *t, size_t i_arm, const struct config *c)
     return false;
 }
 
-enum err task_ask(struct task *t, size_t n, struct task_proposal *out, size_t *n_out)
+enum err task_ask(struct task *t, size_t n, struct task_proposal *out, size_t *n_out, struct why *why)
 {
     struct allocate_arm arms[TASK_MAX_ARMS];
+    bool busy = false;
 
     for (size_t i = 0; i < t->n_arms; i++)
         arms[i] = (struct allocate_arm){.best = best_of_arm(t, i),
@@ -315,22 +316,23 @@ enum err task_ask(struct task *t, size_t n, struct task_proposal *out, size_t *n
             share[i]++;
         }
         if (sum == 0)
-            return ERR_OK;
+            return *n_out == 0 && busy ? ERR_BUSY : ERR_OK;
         for (size_t i = 0; i < t->n_arms; i++) {
             struct proposal p[64];
             size_t got = 0;
             const size_t want = share[i] < 64 ? share[i] : 64;
             enum err e = want ? t->arms[i].ops->ask(t->arms[i].strategy, want, p, &got) : ERR_OK;
 
-            if (e)
-                return e;
+            if (e && e != ERR_BUSY)
+                return strategy_why(t->arms[i].ops, t->arms[i].strategy, e, why);
+            busy |= e == ERR_BUSY;
             assert(got <= want);
             for (size_t k = 0; k < got; k++)
                 if (!task_was_hinted(t, i, &p[k].config))
                     out[(*n_out)++] = (struct task_proposal){.i_arm = i, .config = p[k].config, .by = p[k].by};
             t->arms[i].n_trials += got;
-            t->arms[i].exhausted |= got < want;
-            arms[i].exhausted = t->arms[i].exhausted || t->arms[i].baseline;
+            t->arms[i].exhausted |= got < want && !e;
+            arms[i].exhausted = t->arms[i].exhausted || t->arms[i].baseline || e == ERR_BUSY;
         }
     }
     return ERR_OK;

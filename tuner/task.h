@@ -96,6 +96,7 @@ struct task {
     struct task_proposal hinted[TASK_MAX_HINTS]; /* configs from elsewhere that its strategies did not propose */
     size_t n_hinted;
     bool exhausted;
+    bool waits; /* its strategies have nothing yet: asked again in a while */
 };
 
 /* How a record came to the task. */
@@ -153,8 +154,9 @@ void task_freeze_anchor(struct task *t, const struct sha256 *program);
 /* Notes a config that could not even become a program. */
 enum err task_refuse(struct task *t, size_t i_arm, const struct config *c);
 
-/* The next proposals, all told apart: at most n; *n_out 0 = all templates are exhausted. */
-enum err task_ask(struct task *t, size_t n, struct task_proposal *out, size_t *n_out);
+/* The next proposals, all told apart: at most n; *n_out 0 = all templates are exhausted. ERR_BUSY: none yet, ask again
+ * in a while. Other errors with words (`why` may be NULL). */
+enum err task_ask(struct task *t, size_t n, struct task_proposal *out, size_t *n_out, struct why *why);
 
 /* True for a config that is in `hinted`: task_ask leaves it out. */
 bool task_was_hinted(const struct task *t, size_t i_arm, const struct config *c);

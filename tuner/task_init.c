@@ -13,14 +13,19 @@
 static enum err start_strategy(struct arm *a, const struct job *j, size_t i_arm, int64_t budget, struct why *why)
 {
     struct config first[1 + TASK_MAX_GIVEN];
-    struct strategy_options options = {
-        .seed = (uint64_t)j->seed + i_arm, .budget = (size_t)budget, .first = first, .history = a->history};
+    struct strategy_options options = {.seed = (uint64_t)j->seed + i_arm,
+                                       .budget = (size_t)budget,
+                                       .first = first,
+                                       .history = a->history,
+                                       .command = j->command};
     enum err e = strategy_named(j->strategy, &a->ops, why);
 
     if (a->has_fallback)
         first[options.n_first++] = a->fallback;
     for (size_t i = 0; i < a->n_given; i++)
         first[options.n_first++] = a->given[i];
+    if (!e && strcmp(a->ops->name, "exec") == 0 && !j->command)
+        e = why_set(why, ERR_UNSUPPORTED, "the job's searcher is a process beside the `tune run` that sent it");
     if (e)
         return e;
     if (a->history) {

@@ -275,7 +275,7 @@ void rnn_numerics(const struct workload *w, const struct space *s, const struct 
     inout->tolerance = w->dtype == DTYPE_F32 ? 2e-5 : 4e-3;
 }
 
-static const struct template *const templates[] = {&rnn_plan, &rnn_wgrad, &rnn_naive, NULL};
+static const struct template *const templates[] = {&rnn_lanes, &rnn_plan, &rnn_wgrad, &rnn_naive, NULL};
 
 const struct operator_desc operator_rnn = {
     .name = "rnn",

@@ -39,6 +39,6 @@ void rnn_define_shape(struct build *b, const struct rnn_shape *s);
 enum err rnn_reference(const struct workload *w, enum exact_data data, struct expected *e);
 
 extern const struct operator_desc operator_rnn;
-extern const struct template rnn_naive, rnn_plan, rnn_wgrad;
+extern const struct template rnn_lanes, rnn_naive, rnn_plan, rnn_wgrad;
 
 #endif

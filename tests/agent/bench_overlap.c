@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Does building beside it disturb timing? On the timing child's CPUs, in turns alone and while the build child compiles
  * fresh programs on the others: the canary, which lives in registers, and a kernel that streams 300 KiB through the
- * caches. Prints medians and their ratios; asserts nothing. This program is also its children. */
+ * caches. Prints medians and their ratios; asserts nothing. This program is also its children.
+ *   bench_agent_overlap [TURNS]   1 to 8 turns of either kind, four times each */
 #include "agent/child.h"
 #include "agent/rig.h"
 #include "agent/timing.h"
@@ -14,9 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TURNS 8
+#define MAX_TURNS 8
 #define PER_TURN 4
-#define N_TIMES (TURNS * PER_TURN)
 #define STREAM_ELEMS 76800 /* 300 KiB: more than the first cache, less than the second of the CPUs seen */
 
 static const char stream_source[] =
@@ -135,12 +135,12 @@ static int by_value(const void *a, const void *b)
 }
 
 struct times {
-    double canary[N_TIMES], stream[N_TIMES];
+    double canary[MAX_TURNS * PER_TURN], stream[MAX_TURNS * PER_TURN];
 };
 
-static void measure(struct times *alone, struct times *beside)
+static void measure(int turns, struct times *alone, struct times *beside)
 {
-    for (int turn = 0; turn < 2 * TURNS; turn++) {
+    for (int turn = 0; turn < 2 * turns; turn++) {
         struct times *to = turn % 2 ? beside : alone;
         const int first = turn / 2 * PER_TURN;
 
@@ -155,19 +155,19 @@ static void measure(struct times *alone, struct times *beside)
     }
 }
 
-static void tell(const char *name, double *alone, double *beside)
+static void tell(const char *name, int n, double *alone, double *beside)
 {
-    qsort(alone, N_TIMES, sizeof *alone, by_value);
-    qsort(beside, N_TIMES, sizeof *beside, by_value);
+    qsort(alone, (size_t)n, sizeof *alone, by_value);
+    qsort(beside, (size_t)n, sizeof *beside, by_value);
     printf("%s alone %.4f ms (p10 %.4f p90 %.4f), while building %.4f ms (p10 %.4f p90 %.4f): ratio %.4f\n", name,
-           alone[N_TIMES / 2] * 1e-6, alone[N_TIMES / 10] * 1e-6, alone[9 * N_TIMES / 10] * 1e-6,
-           beside[N_TIMES / 2] * 1e-6, beside[N_TIMES / 10] * 1e-6, beside[9 * N_TIMES / 10] * 1e-6,
-           beside[N_TIMES / 2] / alone[N_TIMES / 2]);
+           alone[n / 2] * 1e-6, alone[n / 10] * 1e-6, alone[9 * n / 10] * 1e-6, beside[n / 2] * 1e-6,
+           beside[n / 10] * 1e-6, beside[9 * n / 10] * 1e-6, beside[n / 2] / alone[n / 2]);
 }
 
 int main(int argc, char **argv)
 {
     const struct rig_options o = {.device = "opencl"};
+    const int asked = argc > 1 ? atoi(argv[1]) : MAX_TURNS, turns = asked < 1 || asked > MAX_TURNS ? MAX_TURNS : asked;
     static struct times alone, beside;
     struct why why = {""};
     pthread_t thread;
@@ -180,11 +180,11 @@ int main(int argc, char **argv)
     }
     pthread_create(&thread, NULL, builder, NULL);
     stream_once(); /* compiles it */
-    measure(&alone, &beside);
+    measure(turns, &alone, &beside);
     atomic_store(&over, true);
     pthread_join(thread, NULL);
-    tell("canary", alone.canary, beside.canary);
-    tell("stream", alone.stream, beside.stream);
+    tell("canary", turns * PER_TURN, alone.canary, beside.canary);
+    tell("stream", turns * PER_TURN, alone.stream, beside.stream);
     printf("%d programs built meanwhile; CPUs of their own: %s\n", n_built, rig_overlaps(&rig) ? "yes" : "no");
     rig_close(&rig);
     return 0;

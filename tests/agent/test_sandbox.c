@@ -89,6 +89,15 @@ static void do_as_told(const char *op)
         }
         say("{\"ok\":true}");
     }
+    if (strncmp(op, "orphan", 6) == 0) { /* who comes from it holds what the parent reads, or nothing */
+        say("{\"at\":\"verify\",\"i\":3}");
+        if (fork() == 0) {
+            if (strcmp(op, "orphan alone") == 0)
+                close(SANDBOX_DEVICE_FD);
+            pause();
+        }
+        _exit(3);
+    }
     say("{\"at\":\"verify\",\"i\":3}");
     if (strcmp(op, "grandchild") == 0 && fork() == 0)
         pause();
@@ -371,6 +380,34 @@ static void grandchildren_end_with_the_child(void **state)
     assert_int_equal(WTERMSIG(status), SIGKILL);
 }
 
+/* A child that ended by itself, or whose end is not heard of: what it left behind is killed, too. */
+static void what_a_child_leaves_behind_ends(void **state)
+{
+    static const char *const ops[] = {"orphan alone", "orphan with the socket"};
+
+    (void)state;
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    for (size_t i = 0; i < 2; i++) {
+        struct sandbox s;
+        struct sandbox_end end;
+        pid_t group, found = 0;
+        int status = 0;
+
+        start(&s, NULL);
+        group = s.pid;
+        assert_int_not_equal(ask(&s, ops[i], &end), SANDBOX_REPLIED);
+        for (int ms = 0; ms < 5000 && found == 0; ms++) {
+            found = waitpid(-group, &status, WNOHANG);
+            usleep(1000);
+        }
+        if (found <= 0)
+            (void)kill(-group, SIGKILL);
+        if (found <= 0 || !WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
+            fail_msg("%s: it lives on", ops[i]);
+        sandbox_end_child(&s);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -388,6 +425,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_item_and_stage_of_a_death_are_known),
         cmocka_unit_test(the_stop_flag_ends_a_request_at_once),
         cmocka_unit_test(grandchildren_end_with_the_child),
+        cmocka_unit_test(what_a_child_leaves_behind_ends),
     };
 
     if (argc > 1 && strcmp(argv[1], "--child") == 0)

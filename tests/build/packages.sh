@@ -35,6 +35,7 @@ mark_of() {
     clblast) echo -DHAVE_CLBLAST ;;
     cublas | cudnn | cusparse) echo -DHAVE_CUDA_LIBS ;;
     onnx | protobuf_c) echo -DTUNE_HAVE_ONNX ;;
+    tls | x509) echo '/tracker/tls\.c"' ;;
     *) fail "what marks a bench with '$1'?" ;;
     esac
 }
@@ -56,13 +57,23 @@ without_onnx_import_says_so() {
     grep -q "built without ONNX" "$out" || fail "tune import was to say why: $(cat "$out")"
 }
 
+without_tls_tune_says_so() {
+    left_out tls x509
+    builds tune
+    if "$dir/bin/tune" keygen --ca "$dir/ca" >"$out" 2>&1; then fail "tune keygen --ca without TLS was to be refused"; fi
+    grep -q "built without TLS" "$out" || fail "tune keygen was to say why: $(cat "$out")"
+    if "$dir/bin/tune" status --tracker tls+tcp://127.0.0.1:1 --ca x >"$out" 2>&1; then fail "tls+tcp:// was to be refused"; fi
+    grep -q "built without TLS" "$out" || fail "tune status was to say why: $(cat "$out")"
+}
+
 unknown_names_are_refused
 needed_packages_that_are_missing_stand_in_one_message
 without_cmocka_there_are_programs_and_no_tests
 without_onnx_import_says_so
+without_tls_tune_says_so
 peers=""
 for package in "$@"; do
-    case "$package" in cmocka | onnx | protobuf_c) continue ;; esac
+    case "$package" in cmocka | onnx | protobuf_c | tls | x509) continue ;; esac
     left_out "$package"
     peers="$peers $package"
 done

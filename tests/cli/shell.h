@@ -18,7 +18,7 @@
 /* Starts a program (argv[0] is its path), output of both kinds into `path`. */
 static inline pid_t tool_start(const char *path, const char *const *argv)
 {
-    static const char *const env[] = {"TUNE_TRACKER=", "TUNE_KEY_FILE=", NULL};
+    static const char *const env[] = {"TUNE_TRACKER=", "TUNE_KEY_FILE=", "TUNE_CA_FILE=", "TUNE_CERT_FILE=", NULL};
     struct proc_options o = {.argv = argv, .env_add = env, .in_fd = -1, .pass_fd = -1};
     pid_t pid = 0;
 

@@ -149,6 +149,30 @@ static void gzipped_tables_are_read_by_name(void **state)
     csvz_fini(NULL);
 }
 
+static void written_cells_read_back(void **state)
+{
+    static const char *const words[] = {"plain", "", "a,b", "say \"so\"", "\"", " spaces ", ",,\"\""};
+    const size_t n = sizeof words / sizeof *words;
+    struct csvz t;
+    struct buf b;
+
+    (void)state;
+    buf_init(&b, 1024);
+    for (int row = 0; row < 2; row++) /* the names are cells, too */
+        for (size_t i = 0; i < n; i++) {
+            assert_int_equal(csvz_put(&b, words[i]), ERR_OK);
+            buf_puts(&b, i + 1 < n ? "," : "\n");
+        }
+    assert_int_equal(file_replace(path, b.data, b.len, 0644, NULL), ERR_OK);
+    assert_int_equal(csvz_read(path, &t, NULL), ERR_OK);
+    assert_int_equal(t.n_columns, n);
+    assert_int_equal(t.n_rows, 1);
+    for (size_t i = 0; i < n; i++)
+        assert_string_equal(csvz_text(&t, 0, i), words[i]);
+    csvz_fini(&t);
+    buf_fini(&b);
+}
+
 static void numbers_of_a_table_are_those_of_strtod(void **state)
 {
     static const char *const odd[] = {"0",
@@ -574,6 +598,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(directories_are_made_with_parents_and_removed_with_children, make_dir,
                                         remove_dir),
         cmocka_unit_test_setup_teardown(gzipped_tables_are_read_by_name, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(written_cells_read_back, make_dir, remove_dir),
         cmocka_unit_test(numbers_of_a_table_are_those_of_strtod),
         cmocka_unit_test_setup_teardown(broken_tables_are_refused, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_file_written_in_pieces_is_their_sum, make_dir, remove_dir),

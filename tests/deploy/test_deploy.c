@@ -2,6 +2,7 @@
 /* Making best records into deployable layers and C text. */
 #include "tests/libtune/sample_layer.h"
 #include "deploy/names.h"
+#include "deploy/set.h"
 #include "deploy/text.h"
 #include "kernels/template.h"
 
@@ -48,6 +49,62 @@ static void a_record_becomes_its_program(void **state)
     assert_int_equal(l.plan->n_modules, l.program.n_modules);
     deploy_layer_fini(&l);
     record_fini(&r);
+}
+
+/* Layers of one module each: of which text, with which options. */
+static size_t n_modules_of(const char *const (*of)[2], size_t n)
+{
+    static struct exec_module modules[8];
+    static const struct exec_module *lists[8];
+    static struct exec_plan plans[8];
+    static struct deploy_layer layers[8];
+    struct deploy_set s;
+    struct why why = {""};
+    size_t n_modules;
+
+    assert_int_equal(deploy_set_init(&s, "set", &why), ERR_OK);
+    for (size_t i = 0; i < n; i++) {
+        struct program_module *m;
+
+        modules[i] = (struct exec_module){.options = of[i][1]};
+        lists[i] = &modules[i];
+        plans[i] = (struct exec_plan){.modules = &lists[i], .n_modules = 1};
+        layers[i] = (struct deploy_layer){.plan = &plans[i]};
+        program_init(&layers[i].program);
+        blobs_init(&layers[i].blobs, 1 << 20);
+        m = program_add_module(&layers[i].program, "m", LANG_OPENCL_C, "");
+        assert_int_equal(blobs_put(&layers[i].blobs, of[i][0], strlen(of[i][0]), &m->source), ERR_OK);
+    }
+    s.layers = layers;
+    s.n_layers = n;
+    assert_int_equal(deploy_set_share(&s, &why), ERR_OK);
+    n_modules = s.n_modules;
+    for (size_t i = 0; i < n; i++) {
+        const struct deploy_module *m = &s.modules[deploy_set_module(&s, &layers[i], 0)];
+
+        assert_string_equal(m->module->options, of[i][1]);
+        assert_memory_equal(m->source->data, of[i][0], strlen(of[i][0]));
+    }
+    s.layers = NULL;
+    s.n_layers = 0;
+    deploy_set_fini(&s);
+    for (size_t i = 0; i < n; i++) {
+        program_fini(&layers[i].program);
+        blobs_fini(&layers[i].blobs);
+    }
+    return n_modules;
+}
+
+/* Neither those whose options begin with another's nor those that are a part of them. */
+static void only_equal_texts_with_equal_options_are_shared(void **state)
+{
+    static const char *const apart[][2] = {{"t", "-D A=12"}, {"t", "-D A=1"},  {"t", ""},      {"t", "-D A=1 -D B=2"},
+                                           {"t", "-D B=2"},  {"tt", "-D A=1"}, {"u", "-D A=1"}},
+                             *const equal[][2] = {{"t", "-D A=1"}, {"t", "-D A=12"}, {"t", "-D A=1"}, {"t", "-D A=12"}};
+
+    (void)state;
+    assert_int_equal(n_modules_of(apart, 7), 7);
+    assert_int_equal(n_modules_of(equal, 4), 2);
 }
 
 /* What is wrong with a record, and the words that a person gets. */
@@ -149,6 +206,7 @@ int main(void)
         cmocka_unit_test(symbols_are_c_identifiers),
         cmocka_unit_test(literals_escape_what_c_would_read),
         cmocka_unit_test(a_record_becomes_its_program),
+        cmocka_unit_test(only_equal_texts_with_equal_options_are_shared),
         cmocka_unit_test(other_programs_than_the_measured_are_refused),
         cmocka_unit_test(failed_records_are_refused),
         cmocka_unit_test(own_programs_are_refused),

@@ -616,6 +616,36 @@ static void attributes_of_xml_are_numbers_words_and_entities(void **state)
     forget(&s);
 }
 
+/* A result of 65,536 parts is read, one more is not; how many all of a file have does not matter. */
+static void the_parts_of_a_result_are_limited_not_those_of_a_file(void **state)
+{
+    static const struct {
+        size_t n_parts[3], n_rows, n_bad;
+    } cases[] = {{{65536 - 3, 0, 0}, 1, 0}, {{65536 - 2, 0, 0}, 0, 1}, {{40000, 40000, 40000}, 3, 0}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct seen s = {.n = 0};
+        struct buf text;
+
+        buf_init(&text, (size_t)1 << 24);
+        buf_puts(&text, "<TuningData>\n<Results>\n");
+        for (size_t k = 0; k < 3 && cases[i].n_parts[k]; k++) {
+            buf_puts(&text, "<KernelResult KernelName='k' Status='Ok' TotalDuration='1'><Configuration>"
+                            "<Pair Name='a' Value='1'/></Configuration><More>");
+            for (size_t n = 0; n < cases[i].n_parts[k]; n++)
+                buf_puts(&text, "<P/>");
+            buf_puts(&text, "</More></KernelResult>\n");
+        }
+        buf_puts(&text, "</Results></TuningData>");
+        assert_int_equal(read_as("ktt", buf_text(&text), text.len, &s, NULL), ERR_OK);
+        if (s.n != cases[i].n_rows || s.n_bad != cases[i].n_bad)
+            fail_msg("case %zu: %zu rows, %zu bad: %s", i, s.n, s.n_bad, s.words);
+        forget(&s);
+        buf_fini(&text);
+    }
+}
+
 static void xml_that_is_broken_ends_with_words(void **state)
 {
     static const char *const broken[] = {"<KernelResult KernelName=k>",
@@ -659,6 +689,7 @@ int main(void)
         cmocka_unit_test(infinities_are_null_and_words_in_strings_stay),
         cmocka_unit_test(units_and_statuses_of_ktt),
         cmocka_unit_test(attributes_of_xml_are_numbers_words_and_entities),
+        cmocka_unit_test(the_parts_of_a_result_are_limited_not_those_of_a_file),
         cmocka_unit_test(xml_that_is_broken_ends_with_words),
     };
 

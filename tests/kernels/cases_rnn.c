@@ -14,6 +14,9 @@ static const char *const shapes[] = {
     "rnn f32 i=16 h=16 l=2 b=16 t=3",
     "rnn f32 i=3 h=5 l=3 b=1 t=6", /* one column */
     "rnn f32 i=1 h=1 b=1 t=1",     /* tiny */
+    "rnn f32 i=9 h=77 b=1 t=3",    /* several panels of units, a tail */
+    "rnn f32 i=4 h=50 l=2 b=2 t=3",
+    "rnn f32 cell=gru i=3 h=37 b=3 t=4",
     GRU,
     "rnn f32 cell=gru i=9 h=4 b=12 t=3",
     "rnn f32 cell=tanh i=11 h=6 b=8 t=5",
@@ -61,6 +64,17 @@ static const struct mutant mutants[] = {
     {"rnn/plan", BACK_GRU, "candidate's gradient for the state's", "2 * SIZE_H ? SIZE_H : 0", "2 * SIZE_H ? 0 : 0"},
     {"rnn/plan", LSTM, "uninitialised accumulator", "GEMM_ZERO(acc, G_REC_MR)",
      "GEMM_ZERO(acc, G_REC_MR) acc[0][0] = VLOAD(y);"},
+    {"rnn/lanes", LSTM, "missing last term", "k < SIZE_H; k++) {\n        SUM value[COLS]",
+     "k < SIZE_H - 1; k++) {\n        SUM value[COLS]"},
+    {"rnn/lanes", LSTM, "gates swapped", "lstm_cell(z[0], z[NV]", "lstm_cell(z[NV], z[0]"},
+    {"rnn/lanes", GRU, "wrong step before", "value[i] = HELD(t % 2", "value[i] = HELD(0"},
+    {"rnn/lanes", GRU, "recurrent bias of the candidate with the inputs'", "#define APART(g) (GRU && (g) == 2)",
+     "#define APART(g) (GRU && (g) == 3)"},
+    {"rnn/lanes", "rnn f32 i=9 h=77 b=1 t=3", "unguarded tail", "unit + j < SIZE_H", "unit + j < PADDED"},
+    {"rnn/lanes", "rnn f32 i=4 h=50 l=2 b=2 t=3", "the upper layer reads x",
+     "layer ? hidden + (long)(layer - 1) * SIZE_T * STATE : x", "x"},
+    {"rnn/lanes", LSTM, "uninitialised accumulator", "SUM_VLOAD(b + v * VEC);\n    }",
+     "SUM_VLOAD(zx + v * VEC);\n    }"},
     {"rnn/wgrad", GRADIENT, "missing last term", "GEMM_RUN(acc, MR, n_k)", "GEMM_RUN(acc, MR, n_k - 1)"},
     {"rnn/wgrad", GRADIENT, "candidate's gradient for the state's", "? SIZE_H : 0", "? 0 : 0"},
     {"rnn/wgrad", GRADIENT, "state of the same step", "t - before", "t"},

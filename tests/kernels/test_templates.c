@@ -227,6 +227,49 @@ static void programs_are_sane_and_within_the_device(void **state)
     for_all(check_program);
 }
 
+/* Arrays of a group of 64, counted in the kernels' text: a float for each work-item and sum, a top for each in the type
+ * that is computed in. A work-item alone and columns have none. */
+static void arrays_of_groups_are_counted(void **state)
+{
+    static const struct {
+        const char *id, *workload, *config;
+        int64_t bytes;
+    } facts[] = {
+        {"reduce/rows", "reduce f32 outer=7 n=501", "vec=1 wg=64", 64 * 4},
+        {"reduce/rows", "reduce f32 outer=7 n=501 kind=log_sum_exp", "vec=1 wg=64", 2 * 64 * 4},
+        {"reduce/rows", "reduce f16 outer=7 n=501 kind=log_sum_exp", "vec=1 wg=64", 2 * 64 * 4},
+        {"reduce/rows", "reduce f32 outer=7 n=501 kind=log_sum_exp", "vec=1 wg=1", 0},
+        {"reduce/rows", "reduce f32 outer=70 n=51 inner=19 kind=log_sum_exp", "vec=1 wg=64", 0},
+        {"softmax/rows", "softmax f32 m=7 n=501", "keep=0 vec=1 wg=64", 2 * 64 * 4},
+        {"softmax/rows", "softmax f32 m=7 n=501", "keep=1 vec=1 wg=1", 0},
+        {"norm/rows", "norm f32 m=7 n=501", "vec=1 wg=64", 2 * 64 * 4},
+        {"norm/rows", "norm f32 m=7 n=501 kind=rms", "vec=1 wg=64", 64 * 4},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
+        const struct template *t = template_find(facts[i].id);
+        struct space *s = NULL;
+        struct workload w;
+        struct config c;
+        struct program p;
+        struct blobs blobs;
+        struct why why = {""};
+
+        blobs_init(&blobs, (size_t)1 << 28);
+        if (!t || workload_parse(facts[i].workload, &w, &why) || template_space(t, &w, &devices[0], &s, &why) ||
+            space_config_parse(s, facts[i].config, &c, &why) ||
+            template_kernels(t, &w, &devices[0], s, &c, &p, &blobs, &why))
+            fail_msg("%s %s: %s", facts[i].workload, facts[i].config, why.text);
+        if (p.needs_local_bytes != facts[i].bytes)
+            fail_msg("%s %s: %lld bytes of a group, expected %lld", facts[i].workload, facts[i].config,
+                     (long long)p.needs_local_bytes, (long long)facts[i].bytes);
+        program_fini(&p);
+        blobs_fini(&blobs);
+        space_free(s);
+    }
+}
+
 static void check_features(const struct template *t, const struct workload *w, const struct device_desc *d,
                            const struct space *s, const char *text)
 {
@@ -450,6 +493,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_space_holds_its_default),
+        cmocka_unit_test(arrays_of_groups_are_counted),
         cmocka_unit_test(programs_are_sane_and_within_the_device),
         cmocka_unit_test(derived_quantities_can_be_computed),
         cmocka_unit_test(layers_of_networks_have_defaults),

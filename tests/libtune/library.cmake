@@ -11,7 +11,7 @@ if(TARGET libtune_shared)
   if(TARGET tune AND TARGET tune-agent AND TARGET tune-tracker)
     add_test(NAME farm_missing COMMAND sh ${CMAKE_SOURCE_DIR}/tests/farm/missing.sh $<TARGET_FILE_DIR:tune>
       $<TARGET_FILE:libtune_app>)
-    set_tests_properties(farm_missing PROPERTIES LABELS opencl TIMEOUT 240 RUN_SERIAL TRUE)
+    set_tests_properties(farm_missing PROPERTIES LABELS opencl TIMEOUT 300)
   endif()
   add_executable(write_sample_log write_sample_log.c sample_log.c)
   target_link_libraries(write_sample_log PRIVATE choice devices package::opencl)

@@ -416,6 +416,28 @@ static void a_search_behind_the_finals_begins_another_run(void **state)
     (void)state;
 }
 
+/* Behind the first of a run's finals by the clock, in whatever order they were written. */
+static void the_first_final_ends_the_search_of_a_run(void **state)
+{
+    static const int64_t finals[][3] = {{1000, 2000, 3000}, {3000, 2000, 1000}, {2000, 1000, 3000}};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        for (int later = 0; later < 2; later++) {
+            struct best_set *b = fresh();
+            struct record r = sample_timed(W1, '1', "j1", "search", 'c', 80);
+
+            for (int k = 0; k < 3; k++)
+                add_final(b, "j1", (char)('d' + k), 100 + k, 0.001, finals[i][k]);
+            r.ts_ms = later ? 1500 : 500;
+            assert_int_equal(best_add(b, &r), ERR_OK);
+            record_fini(&r);
+            if (best_at(b, 0)->program.hex[0] != (later ? 'c' : 'd'))
+                fail_msg("finals %zu, later %d: %c wins", i, later, best_at(b, 0)->program.hex[0]);
+            best_free(b);
+        }
+}
+
 /* It is timed once, without an anchor, when the finals are over: perhaps in a fast moment. */
 static void the_baseline_behind_the_finals_is_of_their_run(void **state)
 {
@@ -536,6 +558,7 @@ int main(void)
         cmocka_unit_test(epochs_of_a_run_are_on_one_scale),
         cmocka_unit_test(within_a_run_the_least_wins),
         cmocka_unit_test(a_search_behind_the_finals_begins_another_run),
+        cmocka_unit_test(the_first_final_ends_the_search_of_a_run),
         cmocka_unit_test(the_baseline_behind_the_finals_is_of_their_run),
         cmocka_unit_test(records_without_a_fingerprint_are_told_apart_by_key_and_name),
         cmocka_unit_test(records_of_before_are_of_the_processor_that_goes_on),

@@ -2,11 +2,8 @@
 /* ConvTranspose: what the imported graph computes, by its definition, held against ONNX's: each input adds its window
  * to the output. */
 #include "core/buf.h"
-#include "core/file.h"
-#include "kernels/graph.h"
-#include "network_ref.h"
-#include "onnx/import.h"
 #include "tests/onnx/check_import.h"
+#include "tests/onnx/computed.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -101,61 +98,6 @@ static void scatter(const struct shape *s, const double *x, const double *w, con
     }
 }
 
-/* Weights as they were written. */
-struct written {
-    struct buf list, bytes;
-    double v[2][MAX_ELEMS]; /* w, bias */
-};
-
-static const double *weights_of(const char *layer, const char *tensor, int64_t n, void *arg)
-{
-    struct written *at = arg;
-    char key[128];
-    double *out = at->v[tensor[0] == 'b'];
-    const char *line;
-    long long from, n_bytes;
-
-    snprintf(key, sizeof key, "%s %s ", layer, tensor);
-    line = strstr(buf_text(&at->list), key);
-    assert_non_null(line);
-    assert_int_equal(sscanf(line + strlen(key), "%lld %lld", &from, &n_bytes), 2);
-    assert_int_equal(n_bytes, n * 4);
-    assert_true(n <= MAX_ELEMS);
-    for (int64_t i = 0; i < n; i++) {
-        float v;
-
-        memcpy(&v, at->bytes.data + from + i * 4, sizeof v);
-        out[i] = (double)v;
-    }
-    return out;
-}
-
-/* What the graph of a model computes. */
-static void compute(const char *lines, double *x, double *y)
-{
-    struct written written;
-    struct onnx_import *m = NULL;
-    struct why why = {""};
-    struct graph g;
-    struct buf text;
-    double *arguments[] = {x, y};
-
-    buf_init(&text, MAX_MODEL);
-    buf_init(&written.list, MAX_MODEL);
-    buf_init(&written.bytes, MAX_MODEL);
-    if (import_lines(lines, NULL, 0, &m, &why) || onnx_import_graph(m, &text, &why) ||
-        onnx_import_weights(m, folder_path(), DTYPE_F32, &why) ||
-        file_read(below("weights.bin"), &written.bytes, &why) || file_read(below("weights.txt"), &written.list, &why) ||
-        graph_parse("transposed", buf_text(&text), text.len, &g, &why))
-        fail_msg("%s%s", lines, why.text);
-    ref_network(&g, DTYPE_F32, arguments, weights_of, &written);
-    graph_fini(&g);
-    onnx_import_close(m);
-    buf_fini(&text);
-    buf_fini(&written.list);
-    buf_fini(&written.bytes);
-}
-
 static void put_values(struct buf *out, const char *head, const double *v, int n)
 {
     buf_printf(out, "%s", head);
@@ -202,7 +144,7 @@ static void check_shape(const struct shape *s)
     assert_true(n_y <= MAX_ELEMS);
     buf_init(&lines, MAX_MODEL);
     put_model(s, w, bias, &lines);
-    compute(buf_text(&lines), x, y);
+    compute_model(buf_text(&lines), (double *const[]){x, y});
     scatter(s, x, w, bias, expected);
     for (int i = 0; i < n_y; i++)
         if (fabs(y[i] - expected[i]) > 1e-6)

@@ -229,6 +229,36 @@ static void state_is_reset_before_each_run(void **state)
     sample_fini(&s);
 }
 
+/* What a state is reset from has no bands, and no fences then: it was a fault for states of more than 256 KiB. */
+static void a_large_state_is_reset_where_buffers_have_fences(void **state)
+{
+    enum { N = 80000 };
+    struct sample s = {.program = {0}};
+    struct program_buffer *b;
+    struct loaded *loaded = NULL;
+    struct why why = {""};
+    float *y = calloc(N, sizeof *y);
+
+    (void)state;
+    assert_non_null(y);
+    sample_init(&s, "KERNEL inc(GLOBAL float *y) { y[I] += 1; }\n");
+    b = program_add_buffer(&s.program, "y", ROLE_STATE, DTYPE_F32, N);
+    b->fill = (struct program_fill){.kind = FILL_VALUE, .lo = 5};
+    b->reset_each_run = true;
+    program_arg_buffer(sample_launch(&s, "inc", N / 16, 16), 0);
+    setenv("TUNE_FENCE", "1", 1);
+    if (ops->load(device, &s.program, &s.blobs, NULL, &loaded, NULL, &why) != ERR_OK)
+        fail_msg("%s", why.text);
+    unsetenv("TUNE_FENCE");
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(ops->run(loaded, PHASE_RUN, NULL, NULL, &why), ERR_OK);
+    assert_int_equal(ops->read(loaded, 0, y, &why), ERR_OK);
+    assert_true(y[0] == 6 && y[N / 2] == 6 && y[N - 1] == 6);
+    ops->unload(loaded);
+    sample_fini(&s);
+    free(y);
+}
+
 static void reference_buffers_are_compared(void **state)
 {
     for (int i_case = 0; i_case < 2; i_case++) {
@@ -400,6 +430,7 @@ int contract_run_buffers(const char *name)
         cmocka_unit_test(right_kernel_is_right),
         cmocka_unit_test(unguarded_tail_is_caught_behind_the_end),
         cmocka_unit_test(state_is_reset_before_each_run),
+        cmocka_unit_test(a_large_state_is_reset_where_buffers_have_fences),
         cmocka_unit_test(output_hash_changes_with_the_output),
     };
 

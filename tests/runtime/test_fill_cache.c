@@ -128,6 +128,29 @@ static void fills_that_differ_are_not_taken_for_one_another(void **state)
     assert_int_equal(fill_cache_bytes(), n_fills * BYTES + BYTES / 2 + BYTES / 2);
 }
 
+/* A buffer of each type, of as many elements: those of one width have other bytes, too. */
+static void fills_of_every_type_are_kept_apart(void **state)
+{
+    const struct program_fill f = {.kind = FILL_INT, .seed = 3, .lo = 1, .hi = 100};
+
+    (void)state;
+    fill_cache_limit(0);
+    fill_cache_limit(1000 * BYTES);
+    for (int turn = 0; turn < 2; turn++)
+        for (int t = 0; t < N_DTYPES; t++) {
+            unsigned char wanted[N * 8];
+            struct fill_use u;
+
+            assert_in_range(dtype_bytes((enum dtype)t), 1, 8);
+            assert_int_equal(fill_elems(&f, (enum dtype)t, wanted, N, NULL), ERR_OK);
+            assert_int_equal(fill_lend(&f, (enum dtype)t, N, NULL, &u), ERR_OK);
+            if (memcmp(u.data, wanted, N * dtype_bytes((enum dtype)t)) != 0)
+                fail_msg("%s got the fill of another type", dtype_name((enum dtype)t));
+            fill_done(&u);
+        }
+    fill_cache_limit(0);
+}
+
 /* 32 places: the one that was not used for the longest time goes first. */
 static void places_are_given_up_in_the_order_of_use(void **state)
 {
@@ -187,6 +210,7 @@ int main(void)
         cmocka_unit_test(the_limit_holds_and_the_last_used_stay),
         cmocka_unit_test(more_fills_than_places_are_all_right),
         cmocka_unit_test(fills_that_differ_are_not_taken_for_one_another),
+        cmocka_unit_test(fills_of_every_type_are_kept_apart),
         cmocka_unit_test(places_are_given_up_in_the_order_of_use),
         cmocka_unit_test(a_blob_is_lent_as_it_is),
     };

@@ -95,6 +95,12 @@ static void malformed_recordings_are_refused_with_the_line(void **state)
         {"[]", "1,a,ok,1,1,1,1,1,1\n1,a,ok,1,1,1,1,1,1\n", "again"},
         {"[]", "1,a,ok,nan,1,1,1,1,1\n", "line 2: time_ms 'nan': expected a number above 0"},
         {"[]", "1,a,ok,1,1,1,1,1,1\n1,b,ok,-5,1,1,1,1,1\n", "line 3: time_ms '-5'"},
+        {"[]", "1,a,ok,0,1,1,1,1,1\n", "line 2: time_ms '0': expected a number above 0"},
+        {"[]", "1,a,ok,-0,1,1,1,1,1\n", "time_ms '-0'"},
+        {"[]", "1,a,ok,1e-400,1,1,1,1,1\n", "time_ms '1e-400'"},
+        {"[]", "1,a,ok,inf,1,1,1,1,1\n", "time_ms 'inf'"},
+        {"[]", "1,a,ok,1e400,1,1,1,1,1\n", "time_ms '1e400'"},
+        {"[]", "1,a,ok,1ms,1,1,1,1,1\n", "time_ms '1ms'"},
         {"[\"tile > 1\"]", "1,a,ok,1,1,1,1,1,1\n", "not valid under 'tile > 1'"},
         {"[\"tile > 1\"]", "2,b,ok,1,1,1,1,1,1\n2,a,ok,1,1,1,1,1,1\n1,b,ok,1,1,1,1,1,1\n",
          "line 4: not valid under 'tile > 1'"}, /* whatever the order of the configs */

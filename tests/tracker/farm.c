@@ -5,12 +5,15 @@
 #include "core/file.h"
 #include "core/proc.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -38,6 +41,10 @@ static void launch(struct farm *f, const char *listen)
     assert_int_equal(proc_own_dir(bin, sizeof bin), ERR_OK);
     snprintf(program, sizeof program, "%s/../bin/tune-tracker", bin);
     snprintf(store, sizeof store, "%s/store", f->dir);
+    if (f->store)
+        argv[4] = f->store;
+    if (f->standby)
+        argv[n++] = "--standby";
     if (f->key_file) {
         argv[n++] = "--key";
         argv[n++] = f->key_file;
@@ -46,12 +53,26 @@ static void launch(struct farm *f, const char *listen)
         argv[n++] = f->more[i];
     argv[n] = NULL;
     assert_int_equal(pipe(fds), 0);
-    o.out_fd = fds[1];
+    o.out_fd = f->standby ? 2 : fds[1];
     if (proc_start(&o, &f->pid, &why) != ERR_OK)
         fail_msg("%s", why.text);
     close(fds[1]);
-    read_url(f, fds[0]);
+    if (!f->standby)
+        read_url(f, fds[0]);
     close(fds[0]);
+}
+
+/* One that nobody listens at just now. */
+static void free_address(char *out, size_t n_out)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t n = sizeof a;
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_int_equal(bind(fd, (struct sockaddr *)&a, n), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &n), 0);
+    close(fd);
+    snprintf(out, n_out, "tcp://127.0.0.1:%d", ntohs(a.sin_port));
 }
 
 void farm_start(struct farm *f)
@@ -59,7 +80,9 @@ void farm_start(struct farm *f)
     struct why why;
 
     assert_int_equal(dir_temporary("tune-test", f->dir, sizeof f->dir, &why), ERR_OK);
-    launch(f, "tcp://127.0.0.1:0");
+    if (f->standby)
+        free_address(f->url, sizeof f->url);
+    launch(f, f->standby ? f->url : f->listen ? f->listen : "tcp://127.0.0.1:0");
 }
 
 static void end(struct farm *f, int signal)
@@ -97,7 +120,8 @@ void farm_stop(struct farm *f)
 
 struct client *farm_client(const struct farm *f, const char *name)
 {
-    const struct client_options o = {.url = f->url, .key_file = f->key_file, .role = "tune", .name = name};
+    const struct client_options o = {
+        .url = f->url, .key_file = f->key_file, .tls = f->tls, .role = "tune", .name = name};
     struct client *c = NULL;
     struct why why = {""};
 

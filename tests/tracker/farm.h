@@ -11,7 +11,11 @@
 struct farm {
     char dir[256], url[128];
     const char *key_file; /* or NULL */
+    const char *listen;   /* NULL = tcp://127.0.0.1:0 */
+    struct tls_files tls; /* of farm_client */
     const char *more[12]; /* further options of the tracker, NULL-ended */
+    const char *store;    /* where it is instead of in `dir`, or NULL */
+    bool standby;         /* it may have to wait for the store, and listens at `url` then */
     pid_t pid;
 };
 

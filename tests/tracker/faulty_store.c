@@ -5,7 +5,9 @@
 
 struct store_faults store_faults;
 
-#define REAL (store_table[0])
+const struct store_ops *faulty_store_real;
+
+#define REAL (faulty_store_real ? faulty_store_real : store_table[0])
 
 static bool fails(void)
 {

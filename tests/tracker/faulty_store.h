@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* faulty_store.h - the default store, of which the n-th call fails; for tests of what a tracker does then. */
+/* faulty_store.h - a store of the table, of which the n-th call fails; for tests of what a tracker does then. */
 #ifndef TUNE_TESTS_TRACKER_FAULTY_STORE_H
 #define TUNE_TESTS_TRACKER_FAULTY_STORE_H
 
@@ -17,5 +17,6 @@ struct store_faults {
 };
 extern struct store_faults store_faults;
 extern const struct store_ops faulty_store;
+extern const struct store_ops *faulty_store_real; /* the default one, unless a test says otherwise */
 
 #endif

@@ -3,6 +3,8 @@
 
 #include "tests/tracker/faulty_store.h"
 
+#include "core/file.h"
+
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -359,6 +361,8 @@ static bool has_ended(const struct random_farm *f)
     return true;
 }
 
+void (*random_farm_place)(char *out, size_t n_out);
+
 void random_farm_live(struct random_farm *f, uint64_t seed)
 {
     int64_t began_ns;
@@ -366,6 +370,10 @@ void random_farm_live(struct random_farm *f, uint64_t seed)
     *f = (struct random_farm){.seed = seed};
     rng_init(&f->rng, seed);
     rig_init(&f->rig);
+    if (random_farm_place) {
+        dir_remove(f->rig.dir);
+        random_farm_place(f->rig.dir, sizeof f->rig.dir);
+    }
     store_faults = (struct store_faults){0};
     f->rig.options.ops = &faulty_store;
     f->rig.options.lease_ms = FARM_LEASE_MS;

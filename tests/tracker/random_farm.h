@@ -103,6 +103,9 @@ struct random_farm {
 };
 
 /* One life. Every failure is one of the test. */
+/* NULL, or where the next life's store is (store_ops.open), instead of a directory of its own. */
+extern void (*random_farm_place)(char *out, size_t n_out);
+
 void random_farm_live(struct random_farm *f, uint64_t seed);
 void random_farm_fini(struct random_farm *f);
 

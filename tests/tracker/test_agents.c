@@ -165,6 +165,33 @@ static void a_beat_says_what_an_agent_does(void **state)
     forget_entry(r);
 }
 
+/* A new process knows nothing of what was said to the one before: it is not drained, builds nothing, is not warm. */
+static void an_agent_that_starts_anew_begins_anew(void **state)
+{
+    struct rig *r = *state;
+    struct agent *a;
+    const cJSON *e;
+    cJSON *result;
+
+    rig_agent(r, "a", "first");
+    rig_do(r, "agent_beat", "{'agent':'a','state':'cooling','temperature':61.5}");
+    a = table_get_text(&r->t->agents, "a");
+    a->drain = true;
+    result = rig_must(r, "agent_beat", "{'agent':'a'}");
+    assert_int_equal(number_in(result, "drain"), 1);
+    cJSON_Delete(result);
+    rig_agent(r, "a", "first"); /* the same process, whose line was cut, and another */
+    rig_agent(r, "a", "second");
+    assert_ptr_equal(table_get_text(&r->t->agents, "a"), a);
+    result = rig_must(r, "agent_beat", "{'agent':'a'}");
+    assert_int_equal(number_in(result, "drain"), 0);
+    cJSON_Delete(result);
+    e = entry(r, "devices", "a");
+    assert_string_equal(text_in(e, "state"), "idle");
+    assert_false(cJSON_IsNumber(cJSON_GetObjectItem(e, "temperature")));
+    forget_entry(r);
+}
+
 static void a_silent_agent_is_shown_as_lost_until_it_is_heard_of(void **state)
 {
     struct rig *r = *state;
@@ -502,6 +529,7 @@ int main(void)
         FACT(a_builder_is_shown_apart_from_devices),
         FACT(an_agent_may_come_back_as_the_other_kind),
         FACT(a_beat_says_what_an_agent_does),
+        FACT(an_agent_that_starts_anew_begins_anew),
         FACT(a_silent_agent_is_shown_as_lost_until_it_is_heard_of),
         FACT(a_poll_tried_again_is_no_sign_of_life),
         FACT(one_key_holds_one_kind_of_device),

@@ -402,6 +402,30 @@ static void deadlines_are_looked_at_a_few_times_a_lease(void **state)
 }
 
 /* A stopped process, a machine asleep, a disk that took its time: the peers could not be heard. */
+/* Stopped between the begin of a turn and a request of it. */
+static void who_is_heard_behind_a_pause_within_a_turn_was_not_heard_later(void **state)
+{
+    struct rig *r = *state;
+    const struct agent *a;
+    struct caller *left;
+    struct errand *e;
+    struct buf bytes;
+
+    rig_agent(r, "a", "n");
+    rig_encode(r, rig_request(r, "agent_beat", cJSON_Parse("{\"agent\":\"a\",\"state\":\"idle\"}")), NULL, &bytes);
+    e = errand_new(bytes.data, bytes.len);
+    assert_true(hall_begin(&r->hall));
+    rig_sleep(r, 100000);
+    assert_true(hall_enter(&r->hall, &e->caller));
+    assert_true(hall_end(&r->hall, NULL, 0, &left, NULL));
+    rig_take_replies(r, left);
+    rig_pass(r, 50);
+    a = table_get_text(&r->t->agents, "a");
+    assert_true(a->seen_ns <= r->now_ns);
+    errand_free(e);
+    buf_fini(&bytes);
+}
+
 static void a_pause_of_the_tracker_ends_no_lease(void **state)
 {
     struct rig *r = *state;
@@ -589,6 +613,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_double_served_meanwhile_answers_the_one_that_waits, start, stop),
         cmocka_unit_test_setup_teardown(one_poll_too_many_is_answered_at_once, start, stop),
         cmocka_unit_test_setup_teardown(deadlines_are_looked_at_a_few_times_a_lease, start, stop),
+        cmocka_unit_test_setup_teardown(who_is_heard_behind_a_pause_within_a_turn_was_not_heard_later, start, stop),
         cmocka_unit_test_setup_teardown(a_pause_of_the_tracker_ends_no_lease, start, stop),
         cmocka_unit_test(nobody_is_answered_after_the_store_failed_and_nothing_acknowledged_is_lost),
         cmocka_unit_test_setup_teardown(a_store_that_cannot_be_read_is_told_when_the_tracker_starts, start, stop),

@@ -36,7 +36,7 @@ static int start(void **state)
     p->o = (struct tracker_options){.ops = &faulty_store, .where = p->dir, .lease_ms = 30000};
     assert_int_equal(p->o.ops->open(p->dir, NULL, &p->o.store, &why), ERR_OK);
     assert_int_equal(tracker_new(&p->o, &p->t, &why), ERR_OK);
-    assert_int_equal(server_start(p->t, "tcp://127.0.0.1:0", &p->s, &why), ERR_OK);
+    assert_int_equal(server_start(p->t, "tcp://127.0.0.1:0", NULL, false, &p->s, &why), ERR_OK);
     *state = p;
     return 0;
 }
@@ -273,9 +273,9 @@ static void an_address_that_is_taken_or_none_is_told(void **state)
     struct server *second = NULL;
     struct why why = {""};
 
-    assert_int_equal(server_start(p->t, server_url(p->s), &second, &why), ERR_IO);
+    assert_int_equal(server_start(p->t, server_url(p->s), NULL, false, &second, &why), ERR_IO);
     assert_non_null(strstr(why.text, "cannot listen on tcp://127.0.0.1:"));
-    assert_int_equal(server_start(p->t, "nonsense", &second, &why), ERR_INPUT);
+    assert_int_equal(server_start(p->t, "nonsense", NULL, false, &second, &why), ERR_INPUT);
     assert_non_null(strstr(why.text, "expected e.g. tcp://127.0.0.1:9477"));
 }
 

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Every store of the table keeps the contract of tracker/store.h. */
+/* Every store of the table keeps the contract of tracker/store.h. `test_store NAME` holds one of them to it that needs
+ * a server, which it starts. */
 #include "core/file.h"
 #include "core/hash.h"
+#include "tests/tracker/postgres.h"
 #include "tracker/store.h"
 #include "tracker/store_sqlite_check.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,6 +18,7 @@
 #include <sys/file.h>
 #include <fcntl.h>
 #include <sqlite3.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <cmocka.h>
 
@@ -38,16 +42,29 @@ static void reopen(struct place *p)
     open_store(p);
 }
 
+static struct postgres server;
+
+static bool needs_server(const struct store_ops *ops)
+{
+    return strcmp(ops->name, "postgres") == 0;
+}
+
 static void each_store(void (*test)(struct place *p))
 {
     for (size_t i = 0; store_table[i]; i++) {
         struct place p = {.ops = store_table[i]};
 
-        assert_int_equal(dir_temporary("tune-store", p.dir, sizeof p.dir, NULL), ERR_OK);
+        if (needs_server(p.ops) != (server.pid != 0))
+            continue;
+        if (server.pid)
+            postgres_place(&server, p.dir, sizeof p.dir);
+        else
+            assert_int_equal(dir_temporary("tune-store", p.dir, sizeof p.dir, NULL), ERR_OK);
         open_store(&p);
         test(&p);
         p.ops->close(p.s);
-        dir_remove(p.dir);
+        if (!server.pid)
+            dir_remove(p.dir);
     }
 }
 
@@ -176,6 +193,69 @@ static void a_store_keeps_what_was_committed_and_no_more(void **state)
     each_store(keeps);
 }
 
+static void keep_title(const struct job_row *row, void *arg)
+{
+    snprintf(arg, 32, "%s", row->title);
+}
+
+/* Nobody promised that peers' texts are UTF-8. */
+static void any_bytes(struct place *p)
+{
+    struct job_row row = {.id = 1, .title = "\xff\x80'\\\"$1", .user = "\xc3", .body = "\xe2\x82", .request = "r"};
+    char title[32] = "", modes[64] = "";
+
+    assert_int_equal(p->ops->job_put(p->s, &row), ERR_OK);
+    assert_int_equal(p->ops->mode_put(p->s, "\xfe'); DROP TABLE jobs; --", MODE_DRAIN, "\xff"), ERR_OK);
+    commit(p);
+    reopen(p);
+    assert_int_equal(p->ops->each_job(p->s, 0, keep_title, title), ERR_OK);
+    assert_string_equal(title, row.title);
+    assert_int_equal(p->ops->each_mode(p->s, add_mode, modes), ERR_OK);
+    assert_string_equal(modes, "\xfe'); DROP TABLE jobs; -- 1 \xff;");
+}
+
+static void texts_may_be_any_bytes(void **state)
+{
+    (void)state;
+    each_store(any_bytes);
+}
+
+static void count_live(const struct trial_row *row, void *arg)
+{
+    int64_t *last = arg;
+
+    assert_int_equal(row->id, last[0] + 1); /* in order, none left out */
+    last[0]++;
+}
+
+/* More than a store may read or send at once. */
+static void keeps_many(struct place *p)
+{
+    enum { N = 4096 + 300 };
+    int64_t last = 0, next;
+
+    put_job(p, 1, JOB_OPEN, 0);
+    for (int i = 1; i <= N; i++)
+        put_trial(p, i, 1, TRIAL_OPEN);
+    commit(p);
+    reopen(p);
+    assert_int_equal(p->ops->each_live_trial(p->s, count_live, &last), ERR_OK);
+    assert_int_equal(last, N);
+    assert_int_equal(p->ops->cancel(p->s, 1), ERR_OK);
+    commit(p);
+    last = 0;
+    assert_int_equal(p->ops->each_live_trial(p->s, count_live, &last), ERR_OK);
+    assert_int_equal(last, 0);
+    assert_int_equal(p->ops->next_trial(p->s, &next), ERR_OK);
+    assert_int_equal(next, N + 1);
+}
+
+static void thousands_of_live_trials_are_loaded_in_order(void **state)
+{
+    (void)state;
+    each_store(keeps_many);
+}
+
 static void once(struct place *p)
 {
     int n = 0, counts[5] = {0};
@@ -188,7 +268,10 @@ static void once(struct place *p)
     assert_int_equal(p->ops->requeue(p->s, 1, 0, count_trial, counts), ERR_OK);
     assert_int_equal(counts[TRIAL_OPEN], 1);
     assert_int_equal(put_record(p, 1, 2, 1, "ok"), ERR_OK);
-    assert_int_not_equal(put_record(p, 1, 3, 1, "ok"), ERR_OK);
+    commit(p);
+    if (put_record(p, 1, 3, 1, "ok") == ERR_OK) /* told later, then */
+        assert_int_not_equal(p->ops->commit(p->s, NULL), ERR_OK);
+    reopen(p);
     assert_int_equal(p->ops->record_find(p->s, &like, count_record, &n), ERR_OK);
     assert_int_equal(n, 1);
     commit(p);
@@ -340,6 +423,11 @@ static void backs_up(struct place *p)
 
     put_job(p, 1, JOB_OPEN, 0);
     commit(p);
+    if (!p->ops->file) {
+        assert_int_equal(p->ops->backup(p->dir, "/nowhere/x", &n, &why), ERR_UNSUPPORTED);
+        assert_non_null(strstr(why.text, "backed up by"));
+        return;
+    }
     assert_int_equal(dir_temporary("tune-backup", copy.dir, sizeof copy.dir, NULL), ERR_OK);
     snprintf(path, sizeof path, "%s/%s", copy.dir, p->ops->file);
     assert_int_equal(p->ops->backup(p->dir, path, &n, &why), ERR_OK);
@@ -387,6 +475,8 @@ static void backs_up_at_work(struct place *p)
     pthread_t thread;
     bool stored;
 
+    if (!p->ops->file)
+        return;
     for (int64_t i = 1; i <= before; i++)
         put_job(p, i, JOB_OPEN, 0);
     assert_int_equal(p->ops->blob_put(p->s, name.hex, 0, sizeof blob, blob, sizeof blob, &stored), ERR_OK);
@@ -415,6 +505,52 @@ static void a_backup_of_an_open_store_is_a_store(void **state)
 {
     (void)state;
     each_store(backs_up);
+}
+
+/* No file may grow beyond this; 0: any size. */
+static void limit_files(rlim_t n_bytes)
+{
+    static struct rlimit before;
+    struct rlimit now;
+
+    if (n_bytes)
+        assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    now = before;
+    now.rlim_cur = n_bytes ? n_bytes : before.rlim_cur;
+    signal(SIGXFSZ, n_bytes ? SIG_IGN : SIG_DFL);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &now), 0);
+}
+
+/* The disk is full in its middle: nothing is left of it, and the next one need not care. */
+static void backs_up_again(struct place *p)
+{
+    char dir[256], path[300], part[310];
+    struct why why = {""};
+    int64_t n = -1;
+    enum err e;
+
+    put_job(p, 1, JOB_OPEN, 0);
+    commit(p);
+    assert_int_equal(dir_temporary("tune-backup", dir, sizeof dir, NULL), ERR_OK);
+    snprintf(path, sizeof path, "%s/%s", dir, p->ops->file);
+    snprintf(part, sizeof part, "%s.part", path);
+    limit_files(8192);
+    e = p->ops->backup(p->dir, path, &n, &why);
+    limit_files(0);
+    assert_int_equal(e, ERR_IO);
+    assert_true(why.text[0] && n == -1);
+    assert_int_not_equal(access(path, F_OK), 0);
+    assert_int_not_equal(access(part, F_OK), 0);
+    if (p->ops->backup(p->dir, path, &n, &why))
+        fail_msg("after one that failed: %s", why.text);
+    assert_true(n > 8192);
+    dir_remove(dir);
+}
+
+static void a_backup_that_failed_leaves_nothing(void **state)
+{
+    (void)state;
+    each_store(backs_up_again);
 }
 
 static void a_store_is_chosen_by_name_else_the_first_is_meant(void **state)
@@ -588,6 +724,49 @@ static void a_large_store_is_checked_while_it_serves(void **state)
     sqlite_check_at_once_bytes = limit;
 }
 
+/* A file whose check takes a second: it has a condition for each row, and each is slow. */
+static void make_slow(const char *dir)
+{
+    static const char rows[] =
+        "PRAGMA ignore_check_constraints = ON; CREATE TABLE slow(x CHECK(length(hex(zeroblob(1000000 + x))) > 0));"
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300) INSERT INTO slow SELECT i FROM "
+        "n;";
+    sqlite3 *db = NULL;
+    char path[300];
+
+    snprintf(path, sizeof path, "%s/tracker.sqlite", dir);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, rows, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+/* A check that is broken off has found nothing: the next start is as if there had been none. */
+static void a_check_that_is_broken_off_finds_nothing(void **state)
+{
+    const int64_t limit = sqlite_check_at_once_bytes;
+    char dir[256], mark[300];
+    struct sqlite_check *c = NULL;
+    struct why why = {""};
+
+    (void)state;
+    sqlite_check_at_once_bytes = 0;
+    assert_int_equal(dir_temporary("tune-store", dir, sizeof dir, NULL), ERR_OK);
+    snprintf(mark, sizeof mark, "%s/damaged", dir);
+    make_slow(dir);
+    for (int i = 0; i < 3; i++) {
+        if (sqlite_check_start(dir, &c, &why))
+            fail_msg("%s", why.text);
+        clock_sleep_ms(10 * i);
+        assert_int_equal(sqlite_check_result(c, &why), ERR_OK);
+        sqlite_check_stop(c);
+        assert_int_not_equal(access(mark, F_OK), 0);
+    }
+    assert_int_equal(sqlite_check_result(NULL, &why), ERR_OK);
+    sqlite_check_stop(NULL);
+    dir_remove(dir);
+    sqlite_check_at_once_bytes = limit;
+}
+
 /* As the second schema had it, with a record. */
 static const char second_schema[] =
     "DROP TABLE records; DROP TABLE sums; DROP TABLE modes; ALTER TABLE jobs DROP COLUMN paused;"
@@ -640,25 +819,40 @@ static void an_older_store_is_brought_up(void **state)
     dir_remove(p.dir);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
+    const struct CMUnitTest of_each[] = {
         cmocka_unit_test(a_store_keeps_what_was_committed_and_no_more),
+        cmocka_unit_test(texts_may_be_any_bytes),
+        cmocka_unit_test(thousands_of_live_trials_are_loaded_in_order),
         cmocka_unit_test(a_trial_has_one_record_and_a_lost_one_gives_way),
         cmocka_unit_test(blobs_come_in_any_order_and_only_with_the_content_of_their_name),
         cmocka_unit_test(old_jobs_are_forgotten_and_their_ids_never_reused),
-        cmocka_unit_test(a_large_job_is_forgotten_in_steps_and_the_file_shrinks),
         cmocka_unit_test(a_build_is_kept_by_program_and_architecture),
-        cmocka_unit_test(a_damaged_store_is_not_opened),
-        cmocka_unit_test(a_large_store_is_checked_while_it_serves),
-        cmocka_unit_test(an_older_store_is_brought_up),
         cmocka_unit_test(a_backup_of_an_open_store_is_a_store),
         cmocka_unit_test(a_backup_is_made_while_others_write),
-        cmocka_unit_test(a_store_is_chosen_by_name_else_the_first_is_meant),
         cmocka_unit_test(a_second_tracker_is_kept_out),
+    };
+    const struct CMUnitTest of_sqlite[] = {
+        cmocka_unit_test(a_large_job_is_forgotten_in_steps_and_the_file_shrinks),
+        cmocka_unit_test(a_damaged_store_is_not_opened),
+        cmocka_unit_test(a_check_that_is_broken_off_finds_nothing),
+        cmocka_unit_test(a_large_store_is_checked_while_it_serves),
+        cmocka_unit_test(an_older_store_is_brought_up),
+        cmocka_unit_test(a_backup_that_failed_leaves_nothing),
+        cmocka_unit_test(a_store_is_chosen_by_name_else_the_first_is_meant),
         cmocka_unit_test(a_tracker_of_an_earlier_version_keeps_others_out),
         cmocka_unit_test(a_store_of_a_newer_program_or_of_nobody_is_left_alone),
     };
+    int n_failed;
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    (void)argv;
+    if (argc > 1 && !postgres_start(&server))
+        return 77;
+    n_failed = cmocka_run_group_tests(of_each, NULL, NULL);
+    if (argc > 1)
+        postgres_stop(&server);
+    else
+        n_failed += cmocka_run_group_tests(of_sqlite, NULL, NULL);
+    return n_failed;
 }

@@ -6,6 +6,7 @@
 #include "core/file.h"
 #include "core/hash.h"
 #include "tracker/store.h"
+#include "tracker/store_sqlite_keeper.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -29,7 +30,7 @@ static int64_t now_ns;
 
 static pthread_t main_thread;
 static int64_t n_syncs_of_log; /* by this thread */
-static bool sync_fails;
+static atomic_bool sync_fails;
 static atomic_bool others_hang; /* syncs by other threads */
 
 int __wrap_fdatasync(int fd);
@@ -414,6 +415,61 @@ static void a_flush_that_fails_says_so(void **state)
     ops->close(s);
 }
 
+static struct sqlite_keeper *keeper_of(const char *where)
+{
+    struct sqlite_keeper *k = NULL;
+    struct why why = {""};
+    char path[300];
+
+    snprintf(path, sizeof path, "%s/tracker.sqlite", where);
+    if (sqlite_keeper_open(path, &k, &why))
+        fail_msg("%s", why.text);
+    return k;
+}
+
+/* What the thread has, asked until it is `n` or it fails. */
+static enum err wait_for(struct sqlite_keeper *k, int64_t wanted, int64_t n)
+{
+    int n_left;
+    enum err e = ERR_OK;
+
+    for (int i = 0; i < 20000 && !e && sqlite_keeper_has(k, &n_left) < n; i++) {
+        clock_sleep_ms(1);
+        e = sqlite_keeper_want(k, wanted, false, NULL);
+    }
+    return e;
+}
+
+/* Commits are told to be there when they are, one by one: not while a sync hangs, and not when it failed. */
+static void what_is_not_on_the_disk_is_not_told_to_be(void **state)
+{
+    struct sqlite_keeper *k;
+    int n_left;
+
+    (void)state;
+    open_at(dir);
+    put_job(1, "a");
+    commit();
+    k = keeper_of(dir);
+    atomic_store(&others_hang, true);
+    assert_int_equal(sqlite_keeper_want(k, 3, false, NULL), ERR_OK);
+    clock_sleep_ms(20);
+    assert_int_equal(sqlite_keeper_has(k, &n_left), 0);
+    assert_int_equal(sqlite_keeper_want(k, 5, false, NULL), ERR_OK);
+    atomic_store(&others_hang, false);
+    assert_int_equal(wait_for(k, 5, 5), ERR_OK);
+    assert_int_equal(sqlite_keeper_has(k, &n_left), 5);
+    sync_fails = true;
+    assert_int_equal(sqlite_keeper_want(k, 7, true, NULL), ERR_OK);
+    assert_int_equal(wait_for(k, 7, 8), ERR_IO);
+    assert_int_equal(sqlite_keeper_has(k, &n_left), 5);
+    sync_fails = false;
+    assert_int_equal(sqlite_keeper_want(k, 8, false, NULL), ERR_IO); /* what failed once may be lost for good */
+    assert_int_equal(sqlite_keeper_has(k, &n_left), 5);
+    sqlite_keeper_close(k);
+    ops->close(s);
+}
+
 /* 64 MB pass through while the thread that syncs behind the store's back hangs: flush does it then. */
 static void a_disk_that_hangs_does_not_let_the_journal_grow(void **state)
 {
@@ -528,6 +584,7 @@ int main(void)
         TEST(a_fresh_store_does_without_its_log),
         TEST(a_journal_without_its_database_is_refused_in_words),
         TEST(a_flush_that_fails_says_so),
+        TEST(what_is_not_on_the_disk_is_not_told_to_be),
         TEST(a_disk_that_hangs_does_not_let_the_journal_grow),
         TEST(nothing_is_kept_that_came_behind_what_is_lost),
         TEST(a_backup_syncs_its_directory),

@@ -115,6 +115,26 @@ static void an_address_has_to_be_one_and_a_key_where_others_can_reach_it(void **
     REFUSED("/dev/null/store", "--listen", "tcp://0.0.0.0:0", "--insecure", "--store", "/dev/null/store");
 }
 
+static void lists_of_addresses_are_looked_through_at_once(void **state)
+{
+    static const char *const bad[] = {"tcp://127.0.0.1:1,",
+                                      ",tcp://127.0.0.1:1",
+                                      "tcp://127.0.0.1:1,,tcp://127.0.0.1:2",
+                                      "tcp://127.0.0.1:1,tcp://127.0.0.1:x",
+                                      "a,b,c,d,e,f,g,h,i",
+                                      "farm,smtp://x:1"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        const struct client_options o = {.url = bad[i]};
+        struct client *c = NULL;
+        struct why why = {""};
+
+        if (client_open(&o, &c, &why) != ERR_INPUT || !why.text[0])
+            fail_msg("'%s' was taken: %s", bad[i], why.text);
+    }
+}
+
 static void it_says_where_it_listens_and_ends_in_order(void **state)
 {
     char url_file[300];
@@ -226,6 +246,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(help_and_version_are_said_without_running),
         cmocka_unit_test(an_address_has_to_be_one_and_a_key_where_others_can_reach_it),
+        cmocka_unit_test(lists_of_addresses_are_looked_through_at_once),
         cmocka_unit_test(it_says_where_it_listens_and_ends_in_order),
         cmocka_unit_test(too_few_files_are_told),
         cmocka_unit_test(only_who_has_the_key_file_is_served),

@@ -1,20 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /* kill -9 of the tracker at seeded moments while a tuner and two agents work: nothing acknowledged is lost, nothing
- * counts twice. TUNE_CRASHES sets how often (8), TUNE_SEED when. */
+ * counts twice. TUNE_CRASHES sets how often (8), TUNE_SEED when. `test_tracker_crash postgres`: two trackers over one
+ * PostgreSQL server, of which one stands by; trackers and server are killed. */
 #include "tests/tracker/farm.h"
+#include "tests/tracker/postgres.h"
 
 #include "core/clock.h"
 #include "core/hash.h"
+#include "core/proc.h"
 #include "core/rng.h"
 
+#include <arpa/inet.h>
 #include <inttypes.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #define N_TRIALS 400
@@ -199,55 +208,222 @@ static void check_books(const struct tuner *t, const struct worker w[2])
     }
 }
 
+/* A tuner and two agents at work on the trackers at `url`. */
+struct crew {
+    struct farm at;
+    atomic_bool stop;
+    struct worker w[2];
+    struct tuner t;
+};
+
+static void crew_start(struct crew *c, const char *url)
+{
+    const char *const names[] = {"a1", "a2"};
+
+    snprintf(c->at.url, sizeof c->at.url, "%s", url);
+    atomic_init(&c->stop, false);
+    for (int i = 0; i < 2; i++) {
+        c->w[i] = (struct worker){.farm = &c->at, .name = names[i], .stop = &c->stop};
+        c->w[i].work_ms = 2 * setting("TUNE_CRASHES", 8);
+        pthread_create(&c->w[i].thread, NULL, agent_main, &c->w[i]);
+    }
+    c->t.farm = &c->at;
+    pthread_create(&c->t.thread, NULL, tuner_main, &c->t);
+}
+
+static bool works(struct crew *c)
+{
+    return atomic_load(&c->t.n_seen) < N_TRIALS && !c->t.failed && !c->w[0].failed && !c->w[1].failed;
+}
+
+/* Until the work goes on, and a moment more. */
+static void wait_for_work(struct crew *c, struct rng *rng, int64_t ms)
+{
+    const int before = atomic_load(&c->t.n_seen);
+
+    for (int64_t i = 0; i < ms / 10 && atomic_load(&c->t.n_seen) == before; i++)
+        clock_sleep_ms(10);
+    clock_sleep_ms((int64_t)rng_below(rng, 150));
+}
+
+static void crew_end(struct crew *c, int n_crashes)
+{
+    while (works(c))
+        clock_sleep_ms(20);
+    pthread_join(c->t.thread, NULL);
+    atomic_store(&c->stop, true);
+    for (int i = 0; i < 2; i++)
+        pthread_join(c->w[i].thread, NULL);
+    assert_false(c->t.failed || c->w[0].failed || c->w[1].failed);
+    check_books(&c->t, c->w);
+    printf("%d crashes; answered by a1 %d, by a2 %d\n", n_crashes, c->w[0].n_answered, c->w[1].n_answered);
+    assert_true(c->w[0].n_answered > 0 && c->w[1].n_answered > 0);
+}
+
 static void killing_the_tracker_loses_nothing_that_was_acknowledged(void **state)
 {
     struct farm f = {.more = {"--lease", "1"}};
-    atomic_bool stop = false;
-    struct worker w[2] = {{.farm = &f, .name = "a1", .stop = &stop}, {.farm = &f, .name = "a2", .stop = &stop}};
-    static struct tuner t;
+    static struct crew c;
     struct rng rng;
     int n_crashes = 0;
 
     (void)state;
-    t.farm = &f;
     rng_init(&rng, (uint64_t)setting("TUNE_SEED", 1));
     farm_start(&f);
-    for (int i = 0; i < 2; i++) {
-        w[i].work_ms = 2 * setting("TUNE_CRASHES", 8);
-        pthread_create(&w[i].thread, NULL, agent_main, &w[i]);
-    }
-    pthread_create(&t.thread, NULL, tuner_main, &t);
-    while (atomic_load(&t.n_seen) < N_TRIALS && !t.failed && !w[0].failed && !w[1].failed) {
-        const int before = atomic_load(&t.n_seen);
-
-        if (n_crashes >= setting("TUNE_CRASHES", 8)) {
-            clock_sleep_ms(20);
-            continue;
-        }
-        for (int i = 0; i < 300 && atomic_load(&t.n_seen) == before; i++)
-            clock_sleep_ms(10); /* work goes on */
-        clock_sleep_ms((int64_t)rng_below(&rng, 150));
+    crew_start(&c, f.url);
+    for (; works(&c) && n_crashes < setting("TUNE_CRASHES", 8); n_crashes++) {
+        wait_for_work(&c, &rng, 3000);
         farm_crash(&f);
-        n_crashes++;
         clock_sleep_ms((int64_t)rng_below(&rng, 100));
         farm_restart(&f);
     }
-    pthread_join(t.thread, NULL);
-    atomic_store(&stop, true);
-    for (int i = 0; i < 2; i++)
-        pthread_join(w[i].thread, NULL);
-    assert_false(t.failed || w[0].failed || w[1].failed);
-    check_books(&t, w);
-    printf("%d crashes; answered by a1 %d, by a2 %d\n", n_crashes, w[0].n_answered, w[1].n_answered);
-    assert_true(w[0].n_answered > 0 && w[1].n_answered > 0);
+    crew_end(&c, n_crashes);
     farm_stop(&f);
 }
 
-int main(void)
+/* ---- two trackers, one server ---- */
+
+static struct postgres server;
+
+/* Two that may have the store `where`; the first has it. *urls: both addresses. */
+static void pair_start(struct farm f[2], char *store, size_t n_store, char *urls, size_t n_urls)
 {
-    const struct CMUnitTest tests[] = {
+    char where[512];
+
+    postgres_place(&server, where, sizeof where);
+    snprintf(store, n_store, "postgres:%s%%20-cidle_session_timeout%%3D2s", where);
+    for (int i = 0; i < 2; i++) {
+        f[i] = (struct farm){.store = store, .standby = true, .more = {"--lease", "3"}};
+        farm_start(&f[i]);
+        if (i == 0)
+            client_close(farm_client(&f[0], "first")); /* it serves */
+    }
+    snprintf(urls, n_urls, "%s,%s", f[0].url, f[1].url);
+}
+
+/* One whose session is gone has to say so and end. Gives which did. */
+static int expect_end(struct farm f[2])
+{
+    int status = 0;
+
+    for (int i = 0; i < 2000; i++)
+        if (proc_wait(f[i % 2].pid, 10, &status) == ERR_OK) {
+            assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+            return i % 2;
+        }
+    fail_msg("a tracker without its session goes on");
+    return 0;
+}
+
+/* The one that has the store: the other does not listen. */
+static int active_of(struct farm f[2])
+{
+    for (int i = 0; i < 2000; i++) {
+        struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+        const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        bool listens;
+
+        a.sin_port = htons((uint16_t)strtol(strrchr(f[i % 2].url, ':') + 1, NULL, 10));
+        listens = connect(fd, (struct sockaddr *)&a, sizeof a) == 0;
+        close(fd);
+        if (listens)
+            return i % 2;
+        clock_sleep_ms(10);
+    }
+    fail_msg("no tracker has the store");
+    return 0;
+}
+
+static void a_standby_takes_over_from_a_tracker_that_is_killed(void **state)
+{
+    char store[640], urls[256];
+    struct farm f[2];
+    static struct crew c;
+    struct rng rng;
+    int n_crashes = 0;
+
+    (void)state;
+    rng_init(&rng, (uint64_t)setting("TUNE_SEED", 1));
+    pair_start(f, store, sizeof store, urls, sizeof urls);
+    crew_start(&c, urls);
+    for (int other = 1; works(&c) && n_crashes < setting("TUNE_CRASHES", 8) / 2; n_crashes++, other = !other) {
+        wait_for_work(&c, &rng, 10000);
+        farm_crash(&f[!other]);
+        assert_int_equal(active_of(f), other);
+        farm_restart(&f[!other]);
+    }
+    crew_end(&c, n_crashes);
+    farm_stop(&f[0]);
+    farm_stop(&f[1]);
+}
+
+static void a_server_that_is_killed_loses_nothing_that_was_acknowledged(void **state)
+{
+    char store[640], urls[256];
+    struct farm f[2];
+    static struct crew c;
+    struct rng rng;
+    int n_crashes = 0, ended;
+
+    (void)state;
+    rng_init(&rng, (uint64_t)setting("TUNE_SEED", 1));
+    pair_start(f, store, sizeof store, urls, sizeof urls);
+    crew_start(&c, urls);
+    for (; works(&c) && n_crashes < 2; n_crashes++) {
+        wait_for_work(&c, &rng, 10000);
+        postgres_crash(&server);
+        ended = expect_end(f);
+        postgres_restart(&server); /* the other stands by until then */
+        assert_int_equal(active_of(f), !ended);
+        farm_restart(&f[ended]);
+    }
+    crew_end(&c, n_crashes);
+    farm_stop(&f[0]);
+    farm_stop(&f[1]);
+}
+
+/* It holds no lock for ever, and does nothing with the store when it goes on. */
+static void a_tracker_that_is_stopped_loses_the_store_and_ends(void **state)
+{
+    char store[640], urls[256];
+    struct farm f[2];
+    static struct crew c;
+    struct rng rng;
+
+    (void)state;
+    rng_init(&rng, (uint64_t)setting("TUNE_SEED", 1));
+    pair_start(f, store, sizeof store, urls, sizeof urls);
+    crew_start(&c, urls);
+    wait_for_work(&c, &rng, 10000);
+    kill(f[0].pid, SIGSTOP);
+    client_close(farm_client(&f[1], "next")); /* it has taken over */
+    wait_for_work(&c, &rng, 20000);
+    kill(f[0].pid, SIGCONT);
+    assert_int_equal(expect_end(f), 0);
+    crew_end(&c, 0);
+    f[0].pid = 0;
+    farm_stop(&f[0]);
+    farm_stop(&f[1]);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest alone[] = {
         cmocka_unit_test(killing_the_tracker_loses_nothing_that_was_acknowledged),
     };
+    const struct CMUnitTest of_two[] = {
+        cmocka_unit_test(a_standby_takes_over_from_a_tracker_that_is_killed),
+        cmocka_unit_test(a_server_that_is_killed_loses_nothing_that_was_acknowledged),
+        cmocka_unit_test(a_tracker_that_is_stopped_loses_the_store_and_ends),
+    };
+    int n_failed;
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    (void)argv;
+    if (argc == 1)
+        return cmocka_run_group_tests(alone, NULL, NULL);
+    if (!postgres_start(&server))
+        return 77;
+    n_failed = cmocka_run_group_tests(of_two, NULL, NULL);
+    postgres_stop(&server);
+    return n_failed;
 }

@@ -2,6 +2,8 @@
 /* The real program, by real sockets and time: what tests in one process (test_leases.c and its siblings) cannot see. */
 #include "tests/tracker/farm.h"
 
+#include "core/file.h"
+
 #include "core/hash.h"
 
 #include <setjmp.h>
@@ -166,9 +168,50 @@ static void opening_and_closing_many_clients_is_clean(void **state)
         client_close(farm_client(*state, "short"));
 }
 
+static struct client *client_of(const char *url)
+{
+    struct farm at = {.pid = 0};
+
+    snprintf(at.url, sizeof at.url, "%.127s", url);
+    return farm_client(&at, "test");
+}
+
+/* Its clients have both addresses, in either order, and go on with their calls. */
+static void a_standby_serves_when_the_tracker_with_the_store_is_gone(void **state)
+{
+    char dir[256], store[300], urls[2][280];
+    struct farm f[2] = {{.store = store, .standby = true}, {.store = store, .standby = true}};
+    struct client *c[3];
+
+    (void)state;
+    assert_int_equal(dir_temporary("tune-standby", dir, sizeof dir, NULL), ERR_OK);
+    snprintf(store, sizeof store, "%s/shared", dir);
+    farm_start(&f[0]);
+    c[0] = farm_client(&f[0], "test");
+    farm_start(&f[1]);
+    for (int i = 0; i < 2; i++) {
+        snprintf(urls[i], sizeof urls[i], "%s,%s", f[i].url, f[!i].url);
+        c[1 + i] = client_of(urls[i]);
+        farm_do(c[1 + i], "job_submit", "{'body':'b'}");
+    }
+    farm_crash(&f[0]);
+    for (int i = 0; i < 2; i++) {
+        cJSON *result = farm_must(c[1 + i], "job_list", "{}");
+
+        assert_int_equal(count_in(result, "jobs"), 2);
+        cJSON_Delete(result);
+        client_close(c[1 + i]);
+    }
+    client_close(c[0]);
+    farm_stop(&f[0]);
+    farm_stop(&f[1]);
+    dir_remove(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_standby_serves_when_the_tracker_with_the_store_is_gone),
         cmocka_unit_test(a_trial_goes_from_tuner_to_agent_and_back),
         cmocka_unit_test(a_lease_that_is_not_renewed_goes_to_another_agent),
         cmocka_unit_test(large_blobs_arrive_whole_and_wrong_ones_not_at_all),

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Random lives of a tracker among peers that fail in every way (random_farm.h).
- * `test_tracker_sim --seeds N --first S` lives N of them, from seed S on. */
+ * `test_tracker_sim --seeds N --first S` lives N of them, from seed S on; `--store postgres` on a server that it
+ * starts.
+ */
+#include "tests/tracker/faulty_store.h"
+#include "tests/tracker/postgres.h"
 #include "tests/tracker/random_farm.h"
 
 #include "core/clock.h"
@@ -70,6 +74,27 @@ static void nothing_acknowledged_is_lost_and_everything_ends(void **state)
     assert_true(sums.stats.answered_from_store > 0 && sums.stats.builds > 0);
 }
 
+static struct postgres server;
+
+static void place_on_server(char *out, size_t n_out)
+{
+    postgres_place(&server, out, n_out);
+}
+
+/* False where there is no server. */
+static bool live_on(const char *store)
+{
+    const char *dir;
+    char text[64];
+
+    if (!postgres_start(&server))
+        return false;
+    snprintf(text, sizeof text, "%s:", store);
+    assert_int_equal(store_parse(text, &faulty_store_real, &dir, NULL), ERR_OK);
+    random_farm_place = place_on_server;
+    return true;
+}
+
 static int tell_seed(void **state)
 {
     (void)state;
@@ -84,12 +109,18 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(nothing_acknowledged_is_lost_and_everything_ends, tell_seed),
     };
+    int n_failed;
 
     for (int i = 1; i + 1 < argc; i += 2) {
         if (strcmp(argv[i], "--seeds") == 0)
             n_seeds = strtoull(argv[i + 1], NULL, 10);
         if (strcmp(argv[i], "--first") == 0)
             first_seed = strtoull(argv[i + 1], NULL, 10);
+        if (strcmp(argv[i], "--store") == 0 && !live_on(argv[i + 1]))
+            return 77;
     }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    n_failed = cmocka_run_group_tests(tests, NULL, NULL);
+    if (server.pid)
+        postgres_stop(&server);
+    return n_failed;
 }

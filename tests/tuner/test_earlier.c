@@ -117,7 +117,7 @@ static void what_is_best_elsewhere_is_proposed_early(void **state)
     best_there = fill(&earlier, &t, 60, false, "search");
     assert_int_equal(earlier_warm(&earlier, &t, &j, &n_used, &why), ERR_OK);
     assert_int_equal(n_used, 1);
-    assert_int_equal(task_ask(&t, 8, p, &n), ERR_OK);
+    assert_int_equal(task_ask(&t, 8, p, &n, NULL), ERR_OK);
     for (size_t i = 0; i < n; i++) {
         const struct arm *a = &t.arms[p[i].i_arm];
 
@@ -287,7 +287,7 @@ static void a_lone_winner_is_tried_right_behind_the_default(void **state)
     add(&earlier, &t, &winner, 1000, false, "search");
     assert_int_equal(earlier_warm(&earlier, &t, &j, &n_used, &why), ERR_OK);
     assert_int_equal(t.arms[i_arm].n_given, 1);
-    assert_int_equal(task_ask(&t, 2, p, &n), ERR_OK);
+    assert_int_equal(task_ask(&t, 2, p, &n, NULL), ERR_OK);
     for (size_t i = 0; i < n; i++)
         found = found || (p[i].i_arm == i_arm && space_config_equal(t.arms[i_arm].space, &p[i].config, &winner));
     assert_true(found);

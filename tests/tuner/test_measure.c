@@ -99,7 +99,7 @@ static void fill(struct person *p, struct trial_batch *b)
             abort();
         return;
     }
-    if (task_ask(&p->task, N_CONFIGS, proposals, &n) || n != N_CONFIGS)
+    if (task_ask(&p->task, N_CONFIGS, proposals, &n, NULL) || n != N_CONFIGS)
         abort();
     for (size_t i = 0; i < n; i++)
         if (trial_batch_add(b, &p->task, TRIAL_SEARCH, proposals[i].i_arm, &proposals[i].config, "user", (int64_t)i,

@@ -286,7 +286,7 @@ static void teach(struct task *t, size_t n)
     struct task_proposal p[32];
     size_t got = 0;
 
-    assert_int_equal(task_ask(t, n, p, &got), ERR_OK);
+    assert_int_equal(task_ask(t, n, p, &got, NULL), ERR_OK);
     assert_int_equal(got, n);
     for (size_t i = 0; i < n; i++) {
         struct record r;
@@ -324,7 +324,7 @@ static void layers_try_the_best_config_of_the_layer_most_like_them_once(void **s
     assert_true(space_is_valid(tasks[0].arms[hint[0].i_arm].space, &hint[0].config, NULL));
     assert_string_equal(hint[0].by, "sibling");
     assert_int_equal(sibling_hints(tasks, 3, 0, &rng, 4, hint + 1), 0);
-    while (task_ask(&tasks[0], 32, later, &n) == ERR_OK && n > 0) /* nor does its own strategy bring it again */
+    while (task_ask(&tasks[0], 32, later, &n, NULL) == ERR_OK && n > 0) /* nor does its own strategy bring it again */
         for (size_t i = 0; i < n; i++)
             assert_false(space_config_equal(tasks[0].arms[hint[0].i_arm].space, &later[i].config, &hint[0].config));
     for (size_t i = 0; i < 3; i++)

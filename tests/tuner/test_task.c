@@ -76,7 +76,7 @@ static void ask(struct task *t, struct task_proposal *p, size_t n)
 {
     size_t got = 0;
 
-    assert_int_equal(task_ask(t, n, p, &got), ERR_OK);
+    assert_int_equal(task_ask(t, n, p, &got, NULL), ERR_OK);
     assert_int_equal(got, n);
 }
 
@@ -398,7 +398,7 @@ static void a_config_that_makes_no_program_is_refused_and_not_proposed_again(voi
     assert_int_equal(t.n_failed, 1);
     assert_int_equal(t.n_counted, 0);
     for (int round = 0; round < 20; round++) {
-        assert_int_equal(task_ask(&t, 16, later, &n), ERR_OK);
+        assert_int_equal(task_ask(&t, 16, later, &n, NULL), ERR_OK);
         for (size_t i = 0; i < n; i++)
             assert_false(space_config_equal(t.arms[p[0].i_arm].space, &later[i].config, &p[0].config));
     }

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/* What can go wrong between a tracker and its PostgreSQL server: cut connections, full tables of them, strangers'
+ * databases, addresses that are none. What every store keeps: test_store. */
+#include "tests/tracker/postgres.h"
+#include "tracker/store.h"
+
+#include <libpq-fe.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define MAX_CONNECTIONS 8
+
+static struct postgres server = {.setting = "max_connections=8"};
+static const struct store_ops *ops;
+static int64_t now_ns = 1000000000;
+
+static int64_t now(void *arg)
+{
+    (void)arg;
+    return now_ns;
+}
+
+static int64_t wall(void *arg)
+{
+    (void)arg;
+    return INT64_C(1767225600000);
+}
+
+static const struct clock a_clock = {now, wall, NULL, NULL};
+
+static struct store *open_at(const char *where)
+{
+    struct store *s = NULL;
+    struct why why = {""};
+
+    if (ops->open(where, &a_clock, &s, &why) != ERR_OK)
+        fail_msg("%s", why.text);
+    return s;
+}
+
+static void put_job(struct store *s, int64_t id)
+{
+    const struct job_row row = {.id = id, .title = "t", .user = "u", .key = "k", .body = "b", .request = "r"};
+
+    assert_int_equal(ops->job_put(s, &row), ERR_OK);
+}
+
+static void count_job(const struct job_row *row, void *arg)
+{
+    (void)row;
+    ++*(int *)arg;
+}
+
+static int n_jobs_at(const char *where)
+{
+    struct store *s = open_at(where);
+    int n = 0;
+
+    assert_int_equal(ops->each_job(s, 0, count_job, &n), ERR_OK);
+    ops->close(s);
+    return n;
+}
+
+static void cut_sessions(const char *where)
+{
+    postgres_run(&server, where,
+                 "SELECT count(pg_terminate_backend(pid, 10000)) FROM pg_stat_activity WHERE application_name = "
+                 "'tune-tracker'");
+}
+
+static void a_cut_connection_is_told_and_drops_what_was_not_committed(void **state)
+{
+    char where[512];
+    struct why why = {""};
+    struct store *s;
+
+    (void)state;
+    postgres_place(&server, where, sizeof where);
+    s = open_at(where);
+    put_job(s, 1);
+    assert_int_equal(ops->commit(s, &why), ERR_OK);
+    put_job(s, 2);
+    cut_sessions(where);
+    assert_int_equal(ops->commit(s, &why), ERR_IO);
+    assert_non_null(strstr(why.text, "PostgreSQL"));
+    assert_int_equal(ops->commit(s, &why), ERR_IO); /* for good */
+    ops->close(s);
+    assert_int_equal(n_jobs_at(where), 1);
+}
+
+/* The lock went with the session: another tracker may have the store. */
+static void a_tracker_without_its_session_answers_nobody_a_second_later(void **state)
+{
+    char where[512];
+    struct why why = {""};
+    struct store *s;
+
+    (void)state;
+    postgres_place(&server, where, sizeof where);
+    s = open_at(where);
+    assert_int_equal(ops->commit(s, &why), ERR_OK);
+    cut_sessions(where);
+    assert_int_equal(ops->commit(s, &why), ERR_OK); /* nothing to do, and the server was heard just now */
+    now_ns += 1000000000;
+    assert_int_equal(ops->commit(s, &why), ERR_IO);
+    ops->close(s);
+}
+
+static void a_flush_by_a_cut_connection_says_so(void **state)
+{
+    char where[512];
+    struct why why = {""};
+    struct store *s;
+
+    (void)state;
+    postgres_place(&server, where, sizeof where);
+    s = open_at(where);
+    put_job(s, 1);
+    assert_int_equal(ops->commit(s, &why), ERR_OK);
+    assert_int_equal(ops->flush(s, &why), ERR_OK);
+    put_job(s, 2);
+    assert_int_equal(ops->commit(s, &why), ERR_OK);
+    cut_sessions(where);
+    assert_int_equal(ops->flush(s, &why), ERR_IO);
+    ops->close(s);
+}
+
+/* What was flushed before the server was killed is there; and it cannot have been flushed by luck: nothing else is. */
+static void a_killed_server_has_what_was_flushed(void **state)
+{
+    char where[512];
+    struct why why = {""};
+    struct store *s;
+
+    (void)state;
+    postgres_place(&server, where, sizeof where);
+    s = open_at(where);
+    for (int64_t id = 1; id <= 3; id++) {
+        put_job(s, id);
+        assert_int_equal(ops->commit(s, &why), ERR_OK);
+        assert_int_equal(ops->flush(s, &why), ERR_OK);
+    }
+    postgres_crash(&server);
+    put_job(s, 4);
+    assert_int_equal(ops->commit(s, &why), ERR_IO);
+    ops->close(s);
+    postgres_restart(&server);
+    assert_int_equal(n_jobs_at(where), 3);
+}
+
+static void a_server_without_free_connections_is_out_of_reach_and_serves_whom_it_has(void **state)
+{
+    PGconn *others[MAX_CONNECTIONS];
+    struct store *first, *second = NULL;
+    char where[512], more[512], info[600];
+    struct why why = {""};
+
+    (void)state;
+    postgres_place(&server, where, sizeof where);
+    postgres_place(&server, more, sizeof more);
+    snprintf(info, sizeof info, "postgres:%s", where);
+    first = open_at(where);
+    for (int i = 0; i < MAX_CONNECTIONS - 2; i++)
+        others[i] = PQconnectdb(info);
+    assert_int_equal(ops->open(more, &a_clock, &second, &why), ERR_UNREACHABLE);
+    assert_non_null(strstr(why.text, "too many clients"));
+    put_job(first, 1);
+    assert_int_equal(ops->commit(first, &why), ERR_OK);
+    assert_int_equal(ops->flush(first, &why), ERR_OK);
+    PQfinish(others[0]); /* one is free, two are wanted */
+    assert_int_equal(ops->open(more, &a_clock, &second, &why), ERR_UNREACHABLE);
+    for (int i = 1; i < MAX_CONNECTIONS - 2; i++)
+        PQfinish(others[i]);
+    ops->close(first);
+}
+
+static void databases_of_a_newer_program_or_of_others_are_left_alone(void **state)
+{
+    struct store *s = NULL;
+    struct why why = {""};
+    char where[512];
+
+    (void)state;
+    postgres_place(&server, where, sizeof where);
+    ops->close(open_at(where));
+    postgres_run(&server, where, "UPDATE meta SET value = 99 WHERE name = 'schema'");
+    assert_int_equal(ops->open(where, &a_clock, &s, &why), ERR_UNSUPPORTED);
+    assert_non_null(strstr(why.text, "schema 99"));
+    postgres_place(&server, where, sizeof where);
+    postgres_run(&server, where, "CREATE TABLE customers(name text)");
+    assert_int_equal(ops->open(where, &a_clock, &s, &why), ERR_IO);
+    assert_non_null(strstr(why.text, "somebody else's"));
+    postgres_run(&server, where, "CREATE TABLE meta(price text)");
+    assert_int_equal(ops->open(where, &a_clock, &s, &why), ERR_IO);
+    assert_int_equal(postgres_run(&server, where, "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()"),
+                     2);
+}
+
+static void addresses_that_are_none_are_refused_without_their_password(void **state)
+{
+    static char long_one[5000];
+    const char *const bad[] = {"",
+                               "//",
+                               "//tune:hunter2@127.0.0.1:1/db",
+                               "//tune:hunter2@/db?host=/nowhere",
+                               "//tune:hunter2@%zz/db",
+                               "//tune:hunter2@h/db?no_such_option=1",
+                               "//[::1/db",
+                               "host='unclosed password=hunter2",
+                               "//tune:hunter2@127.0.0.1:99999999/db",
+                               "/var/lib/tune",
+                               "../store",
+                               long_one};
+
+    (void)state;
+    memset(long_one, 'a', sizeof long_one - 1);
+    memcpy(long_one, "//tune:hunter2@", 15);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct store *s = NULL;
+        struct why why = {""};
+
+        assert_int_not_equal(ops->open(bad[i], &a_clock, &s, &why), ERR_OK);
+        assert_null(s);
+        if (!why.text[0] || strstr(why.text, "hunter2"))
+            fail_msg("'%s': %s", bad[i], why.text);
+    }
+}
+
+/* `?options=-csearch_path=nowhere`: tables would land nowhere. */
+static void a_schema_that_is_not_there_is_told(void **state)
+{
+    char where[600];
+    struct store *s = NULL;
+    struct why why = {""};
+
+    (void)state;
+    snprintf(where, sizeof where, "//tune@/postgres?host=%s&options=-csearch_path%%3Dnowhere", server.dir);
+    assert_int_equal(ops->open(where, &a_clock, &s, &why), ERR_INPUT);
+    assert_non_null(strstr(why.text, "schema"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_cut_connection_is_told_and_drops_what_was_not_committed),
+        cmocka_unit_test(a_tracker_without_its_session_answers_nobody_a_second_later),
+        cmocka_unit_test(a_flush_by_a_cut_connection_says_so),
+        cmocka_unit_test(a_killed_server_has_what_was_flushed),
+        cmocka_unit_test(a_server_without_free_connections_is_out_of_reach_and_serves_whom_it_has),
+        cmocka_unit_test(databases_of_a_newer_program_or_of_others_are_left_alone),
+        cmocka_unit_test(addresses_that_are_none_are_refused_without_their_password),
+        cmocka_unit_test(a_schema_that_is_not_there_is_told),
+    };
+    const char *dir;
+    int n_failed;
+
+    if (store_parse("postgres:", &ops, &dir, NULL) != ERR_OK || !postgres_start(&server))
+        return 77;
+    n_failed = cmocka_run_group_tests(tests, NULL, NULL);
+    postgres_stop(&server);
+    return n_failed;
+}

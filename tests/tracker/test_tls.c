@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+/* TLS between a real tracker and its peers: what is heard on the way, and who is refused in which words. */
+#include "tests/tracker/farm.h"
+
+#include "core/blobs.h"
+#include "core/clock.h"
+#include "core/file.h"
+#include "tracker/certs.h"
+#include "tracker/tls.h"
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#define DAY_S 86400
+#define HEARD_BYTES ((size_t)4 << 20)
+
+/* Two authorities, and certificates of 127.0.0.1 and of others. */
+static struct {
+    char dir[256], ca[300], ca_pem[320], other_ca[300], other_pem[320], good[320], old[320], early[320], elsewhere[320],
+        peer[320], foreign[320];
+} files;
+
+static void issue(char path[320], const char *name, const char *ca, const char *hosts, int64_t from_s, int64_t until_s)
+{
+    const struct cert_order o = {.name = "x", .hosts = hosts, .from_s = from_s, .until_s = until_s};
+    struct why why = {""};
+
+    snprintf(path, 320, "%s/%s", files.dir, name);
+    if (certs_issue(ca, &o, path, &why) != ERR_OK)
+        fail_msg("%s", why.text);
+}
+
+static int make_files(void **state)
+{
+    const int64_t now = clock_wall_ms() / 1000;
+    const struct cert_order ca = {.name = "first", .from_s = now - DAY_S, .until_s = now + DAY_S},
+                            other = {.name = "second", .from_s = now - DAY_S, .until_s = now + DAY_S};
+    struct why why = {""};
+
+    (void)state;
+    assert_int_equal(dir_temporary("tune-tls", files.dir, sizeof files.dir, &why), ERR_OK);
+    snprintf(files.ca, sizeof files.ca, "%s/ca", files.dir);
+    snprintf(files.other_ca, sizeof files.other_ca, "%s/other", files.dir);
+    assert_int_equal(certs_make_ca(files.ca, &ca, &why), ERR_OK);
+    assert_int_equal(certs_make_ca(files.other_ca, &other, &why), ERR_OK);
+    snprintf(files.ca_pem, sizeof files.ca_pem, "%s/ca.pem", files.ca);
+    snprintf(files.other_pem, sizeof files.other_pem, "%s/ca.pem", files.other_ca);
+    issue(files.good, "good", files.ca, "127.0.0.1,localhost", now - DAY_S, now + DAY_S);
+    issue(files.early, "early", files.ca, "127.0.0.1", now + DAY_S, now + 2 * DAY_S);
+    issue(files.elsewhere, "elsewhere", files.ca, "farm.example,10.9.8.7", now - DAY_S, now + DAY_S);
+    issue(files.peer, "peer", files.ca, NULL, now - DAY_S, now + DAY_S);
+    issue(files.foreign, "foreign", files.other_ca, NULL, now - DAY_S, now + DAY_S);
+    return 0;
+}
+
+static int remove_files(void **state)
+{
+    (void)state;
+    dir_remove(files.dir);
+    return 0;
+}
+
+static void start(struct farm *f, const char *cert, const char *peers_ca)
+{
+    *f = (struct farm){.listen = "tls+tcp://127.0.0.1:0", .tls = {.ca = files.ca_pem}, .more = {"--cert", cert}};
+    if (peers_ca) {
+        f->more[2] = "--ca";
+        f->more[3] = peers_ca;
+    }
+    farm_start(f);
+}
+
+/* ---- who listens on the way ---- */
+
+/* Takes one connection at a port of its own, carries its bytes to and fro, and keeps them. */
+struct ear {
+    int listener, port, to;
+    pthread_t thread;
+    unsigned char *heard;
+    size_t n;
+    atomic_bool stop;
+};
+
+static int port_of(const char *url)
+{
+    return (int)strtol(strrchr(url, ':') + 1, NULL, 10);
+}
+
+static struct sockaddr_in loopback(int port)
+{
+    return (struct sockaddr_in){
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+}
+
+static bool carry(struct ear *e, int from, int to)
+{
+    unsigned char some[65536];
+    const ssize_t n = recv(from, some, sizeof some, 0);
+
+    if (n <= 0)
+        return false;
+    if (e->n + (size_t)n <= HEARD_BYTES) {
+        memcpy(e->heard + e->n, some, (size_t)n);
+        e->n += (size_t)n;
+    }
+    for (ssize_t sent = 0, k; sent < n; sent += k)
+        if ((k = send(to, some + sent, (size_t)(n - sent), MSG_NOSIGNAL)) <= 0)
+            return false;
+    return true;
+}
+
+static void *listen_in(void *arg)
+{
+    struct ear *e = arg;
+    const int a = accept(e->listener, NULL, NULL), b = socket(AF_INET, SOCK_STREAM, 0);
+    const struct sockaddr_in there = loopback(e->to);
+    struct pollfd p[2] = {{.fd = a, .events = POLLIN}, {.fd = b, .events = POLLIN}};
+    bool ok = connect(b, (const struct sockaddr *)&there, sizeof there) == 0;
+
+    while (ok && !atomic_load(&e->stop)) {
+        if (poll(p, 2, 50) <= 0)
+            continue;
+        for (int i = 0; i < 2 && ok; i++)
+            ok = !p[i].revents || carry(e, p[i].fd, p[1 - i].fd);
+    }
+    close(a);
+    close(b);
+    return NULL;
+}
+
+static void ear_start(struct ear *e, const char *url)
+{
+    struct sockaddr_in own = loopback(0);
+    socklen_t n = sizeof own;
+
+    *e = (struct ear){.listener = socket(AF_INET, SOCK_STREAM, 0), .to = port_of(url), .heard = malloc(HEARD_BYTES)};
+    assert_int_equal(bind(e->listener, (const struct sockaddr *)&own, sizeof own), 0);
+    assert_int_equal(listen(e->listener, 1), 0);
+    assert_int_equal(getsockname(e->listener, (struct sockaddr *)&own, &n), 0);
+    e->port = ntohs(own.sin_port);
+    assert_int_equal(pthread_create(&e->thread, NULL, listen_in, e), 0);
+}
+
+static bool ear_heard(struct ear *e, const char *text)
+{
+    bool heard;
+
+    atomic_store(&e->stop, true);
+    pthread_join(e->thread, NULL);
+    assert_true(e->n > 1000); /* something went by */
+    heard = memmem(e->heard, e->n, text, strlen(text)) != NULL;
+    close(e->listener);
+    free(e->heard);
+    return heard;
+}
+
+/* Sends a program's text to the tracker, and fetches it, through an ear; was it understood? */
+static bool is_overheard(struct farm *f, const char *scheme)
+{
+    static const char text[] = "__kernel void secret(__global float *x) { x[get_global_id(0)] = 42.0f; }";
+    struct blobs set, got;
+    struct why why = {""};
+    struct client *c;
+    struct ear ear;
+
+    ear_start(&ear, f->url);
+    snprintf(f->url, sizeof f->url, "%s127.0.0.1:%d", scheme, ear.port);
+    c = farm_client(f, "whispers");
+    blobs_init(&set, 1 << 20);
+    blobs_init(&got, 1 << 20);
+    assert_int_equal(blobs_put(&set, text, sizeof text - 1, NULL), ERR_OK);
+    if (client_put_blobs(c, &set, &why) != ERR_OK || client_get_blob(c, set.items[0].name.hex, &got, &why) != ERR_OK)
+        fail_msg("%s", why.text);
+    assert_memory_equal(got.items[0].data, text, sizeof text - 1);
+    blobs_fini(&set);
+    blobs_fini(&got);
+    client_close(c);
+    return ear_heard(&ear, "secret(__global float");
+}
+
+static void with_tls_nobody_on_the_way_reads_a_program(void **state)
+{
+    struct farm plain = {.more = {NULL}}, tls;
+
+    (void)state;
+    farm_start(&plain);
+    assert_true(is_overheard(&plain, "tcp://"));
+    farm_stop(&plain);
+    start(&tls, files.good, NULL);
+    assert_false(is_overheard(&tls, "tls+tcp://"));
+    farm_stop(&tls);
+}
+
+/* ---- who is refused ---- */
+
+static void refused(const struct farm *f, const char *url, const struct tls_files *tls, const char *words)
+{
+    const struct client_options o = {.url = url, .tls = *tls, .role = "tune", .name = "x"};
+    struct why why = {""};
+    struct client *c = NULL;
+    const enum err e = client_open(&o, &c, &why);
+
+    (void)f;
+    if (e != ERR_AUTH || !strstr(why.text, words))
+        fail_msg("%s: %s, '%s', expected auth and '%s'", url, err_name(e), why.text, words);
+}
+
+static void served(const struct farm *f)
+{
+    struct client *c = farm_client(f, "witness");
+
+    farm_do(c, "status", "{}");
+    client_close(c);
+}
+
+static void a_tracker_of_another_authority_is_refused(void **state)
+{
+    struct farm f;
+
+    (void)state;
+    start(&f, files.good, NULL);
+    refused(&f, f.url, &(struct tls_files){.ca = files.other_pem}, "is not of the authority in");
+    served(&f);
+    farm_stop(&f);
+}
+
+static void a_tracker_of_another_name_is_refused(void **state)
+{
+    struct farm f;
+
+    (void)state;
+    start(&f, files.elsewhere, NULL);
+    refused(&f, f.url, &f.tls, "is not for the name 127.0.0.1");
+    farm_stop(&f);
+}
+
+static void an_expired_certificate_is_refused_by_both_sides(void **state)
+{
+    static const struct tls_files expired = {.cert = files.old}, early = {.cert = files.early};
+    struct why why = {""};
+    struct farm f;
+
+    (void)state;
+    issue(files.old, "old", files.ca, "127.0.0.1", clock_wall_ms() / 1000 - DAY_S, clock_wall_ms() / 1000 + 2);
+    start(&f, files.old, NULL); /* good for a moment more */
+    while (tls_check("tls+tcp://127.0.0.1:1", &expired, true, &why) == ERR_OK)
+        clock_sleep_ms(20);
+    refused(&f, f.url, &f.tls, "expired on 20");
+    farm_stop(&f);
+    assert_non_null(strstr(why.text, "the certificate in --cert expired on 20"));
+    assert_int_equal(tls_check("tls+tcp://127.0.0.1:1", &early, true, &why), ERR_AUTH);
+    assert_non_null(strstr(why.text, "is not valid before 20"));
+}
+
+static void plain_and_tls_do_not_meet_and_the_words_say_so(void **state)
+{
+    static const struct tls_files none;
+    struct farm f, plain = {.more = {NULL}};
+    char url[160];
+
+    (void)state;
+    start(&f, files.good, NULL);
+    refused(&f, f.url + 4, &none, "speaks TLS: expected tls+tcp://127.0.0.1:");
+    served(&f);
+    farm_stop(&f);
+    farm_start(&plain);
+    snprintf(url, sizeof url, "tls+%s", plain.url);
+    refused(&plain, url, &(struct tls_files){.ca = files.ca_pem}, "speaks no TLS: expected tcp://127.0.0.1:");
+    served(&plain);
+    farm_stop(&plain);
+}
+
+static void a_tracker_may_ask_peers_for_certificates(void **state)
+{
+    struct farm f;
+
+    (void)state;
+    start(&f, files.good, files.ca_pem);
+    refused(&f, f.url, &f.tls, "it wants a certificate (--cert FILE)");
+    refused(&f, f.url, &(struct tls_files){files.ca_pem, files.foreign}, "it does not take the certificate in --cert");
+    f.tls.cert = files.peer;
+    served(&f);
+    farm_stop(&f);
+}
+
+/* ---- files ---- */
+
+static void unfit(const char *url, const char *ca, const char *cert, bool listens, enum err expected, const char *words)
+{
+    const struct tls_files tls = {ca, cert};
+    struct why why = {""};
+    const enum err e = tls_check(url, &tls, listens, &why);
+
+    if (e != expected || !strstr(why.text, words))
+        fail_msg("%s, '%s', expected %s and '%s'", err_name(e), why.text, err_name(expected), words);
+}
+
+static void files_are_looked_at_before_anybody_is_dialled(void **state)
+{
+    static const char url[] = "tls+tcp://127.0.0.1:1", plain[] = "tcp://127.0.0.1:1";
+    char half[320];
+    struct why why;
+
+    (void)state;
+    unfit(url, NULL, NULL, false, ERR_INPUT, "wants --ca FILE");
+    unfit(url, NULL, NULL, true, ERR_INPUT, "wants --cert FILE");
+    unfit(plain, files.ca_pem, NULL, false, ERR_INPUT, "expected tls+tcp://127.0.0.1:1");
+    unfit(plain, NULL, files.good, true, ERR_INPUT, "expected tls+tcp://127.0.0.1:1");
+    unfit(url, "/nowhere/ca.pem", NULL, false, ERR_NOT_FOUND, "/nowhere/ca.pem");
+    snprintf(half, sizeof half, "%s/half", files.dir);
+    assert_int_equal(file_replace(half, "-----BEGIN CERTIFICATE-----\nMIIB\n", 33, 0600, &why), ERR_OK);
+    unfit(url, half, NULL, false, ERR_INPUT, "expected certificates as PEM");
+    chmod(files.peer, 0644);
+    unfit(url, files.ca_pem, files.peer, false, ERR_AUTH, "may be read by others");
+    chmod(files.peer, 0600);
+    unfit(url, NULL, strcpy(half, files.ca_pem), true, ERR_AUTH, "may be read by others");
+    chmod(files.ca_pem, 0600);
+    unfit(url, NULL, files.ca_pem, true, ERR_INPUT, "expected the certificate's private key");
+    unfit(url, NULL, files.peer, true, ERR_INPUT, "is no tracker's: expected one made with --host");
+    unfit(url, files.ca_pem, files.good, false, ERR_INPUT, "is a tracker's: expected one made with --agent or --user");
+    assert_int_equal(tls_check(url, &(struct tls_files){files.ca_pem, files.peer}, false, &why), ERR_OK);
+    assert_int_equal(tls_check(plain, &(struct tls_files){"", NULL}, false, &why), ERR_OK);
+}
+
+static void an_authority_is_made_once_and_names_have_to_be_some(void **state)
+{
+    const int64_t now = clock_wall_ms() / 1000;
+    struct cert_order o = {.name = "x", .from_s = now, .until_s = now + DAY_S};
+    char path[320];
+    struct why why = {""};
+
+    (void)state;
+    snprintf(path, sizeof path, "%s/fresh", files.dir);
+    assert_int_equal(certs_make_ca(files.ca, &o, &why), ERR_EXISTS);
+    assert_int_equal(certs_issue(files.ca, &o, files.good, &why), ERR_EXISTS);
+    assert_int_equal(certs_issue("/nowhere", &o, path, &why), ERR_INPUT);
+    o.hosts = "";
+    assert_int_equal(certs_issue(files.ca, &o, path, &why), ERR_INPUT);
+    o.hosts = NULL;
+    o.name = "no,name=at all";
+    assert_int_equal(certs_issue(files.ca, &o, path, &why), ERR_INPUT);
+    assert_int_equal(access(path, F_OK), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(with_tls_nobody_on_the_way_reads_a_program),
+        cmocka_unit_test(a_tracker_of_another_authority_is_refused),
+        cmocka_unit_test(a_tracker_of_another_name_is_refused),
+        cmocka_unit_test(an_expired_certificate_is_refused_by_both_sides),
+        cmocka_unit_test(plain_and_tls_do_not_meet_and_the_words_say_so),
+        cmocka_unit_test(a_tracker_may_ask_peers_for_certificates),
+        cmocka_unit_test(files_are_looked_at_before_anybody_is_dialled),
+        cmocka_unit_test(an_authority_is_made_once_and_names_have_to_be_some),
+    };
+
+    return cmocka_run_group_tests(tests, make_files, remove_files);
+}

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: MIT */
+#include "tracker/store_postgres_db.h"
+
+#include "core/clock.h"
+
+#include <endian.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SCHEMA_VERSION 1
+#define OLDEST_SERVER 140000 /* idle_session_timeout */
+#define MAX_QUEUED 256
+#define PING_MS 1000 /* so old may the last answer be when peers are answered: the lock is still ours */
+#define WHERE_BYTES 2048
+
+/* Who is silent for so long has lost the store, e.g. a tracker that was stopped: PING_MS is well below. */
+#define SILENCE                                                                                                        \
+    "SELECT set_config(name, '10s', false) FROM pg_settings WHERE setting = '0' AND name IN "                          \
+    "('idle_session_timeout', 'idle_in_transaction_session_timeout')"
+
+/* Of the schema that the session writes to, so that several farms can share a database. */
+#define LOCK "(1953853029::bigint << 32) | current_schema()::regnamespace::oid::bigint"
+
+static const char schema[] =
+    "CREATE TABLE meta(name text PRIMARY KEY, value bigint NOT NULL);"
+    "INSERT INTO meta VALUES('schema', 1), ('trials', 0);"
+    "CREATE TABLE jobs(id bigint PRIMARY KEY, title bytea NOT NULL, \"user\" bytea NOT NULL, key bytea NOT NULL, body "
+    "bytea NOT NULL, summary bytea NOT NULL, request bytea NOT NULL, priority bigint NOT NULL, created_ms bigint NOT "
+    "NULL, done_ms bigint NOT NULL, state bigint NOT NULL, token bigint NOT NULL, leased bigint NOT NULL, paused "
+    "bigint NOT NULL);"
+    "CREATE TABLE trials(id bigint PRIMARY KEY, job bigint NOT NULL, n bigint NOT NULL, key bytea NOT NULL, "
+    "fingerprint bytea NOT NULL, program bytea NOT NULL, anchor bytea NOT NULL, purpose bytea NOT NULL, protocol bytea "
+    "NOT NULL, body bytea NOT NULL, state bigint NOT NULL, token bigint NOT NULL, attempts bigint NOT NULL, agent "
+    "bytea NOT NULL, answered_by bigint NOT NULL, UNIQUE(job, n));"
+    "CREATE INDEX trials_live ON trials(id) WHERE state < 2;"
+    "CREATE INDEX trials_live_of_job ON trials(job) WHERE state < 2;"
+    "CREATE INDEX trials_lost ON trials(job, id) WHERE state = 3;"
+    "CREATE TABLE records(trial bigint PRIMARY KEY, job bigint NOT NULL, seq bigint NOT NULL, n bigint NOT NULL, line "
+    "bytea NOT NULL, status bytea NOT NULL, key bytea NOT NULL, fingerprint bytea NOT NULL, program bytea NOT NULL, "
+    "purpose bytea NOT NULL, protocol bytea NOT NULL, time_ns float8 NOT NULL, flops float8 NOT NULL, device_ms float8 "
+    "NOT NULL, created_ms bigint NOT NULL, UNIQUE(job, seq));"
+    "CREATE INDEX records_same ON records(program, fingerprint, purpose, protocol) WHERE status = 'ok';"
+    "CREATE TABLE sums(job bigint PRIMARY KEY, seq bigint NOT NULL, n_done bigint NOT NULL, n_lost bigint NOT NULL, "
+    "best_gflops float8 NOT NULL, best_ns float8 NOT NULL) WITH (fillfactor = 50);"
+    "CREATE TABLE modes(agent bytea PRIMARY KEY, mode bigint NOT NULL, \"user\" bytea NOT NULL);"
+    "CREATE TABLE blobs(sha256 bytea PRIMARY KEY, used_ms bigint NOT NULL, bytes bytea NOT NULL);"
+    "ALTER TABLE blobs ALTER bytes SET STORAGE EXTERNAL;" /* parts are read without the whole */
+    "CREATE TABLE pieces(sha256 bytea, at bigint, made_ms bigint NOT NULL, bytes bytea NOT NULL, PRIMARY KEY(sha256, "
+    "at));"
+    "CREATE TABLE builds(program bytea, arch bytea, status bytea NOT NULL, blobs bytea NOT NULL, body bytea NOT NULL, "
+    "through bigint NOT NULL, attempts bigint NOT NULL, used_ms bigint NOT NULL, PRIMARY KEY(program, arch));";
+
+static const char *const sql_text[N_PG_SQL] = {
+#define X(name, text) text,
+    PG_MAP(X)
+#undef X
+};
+
+/* ---- parameters and rows ---- */
+
+static void add(struct pg_args *a, const void *bytes, size_t n)
+{
+    a->values[a->n] = bytes;
+    a->lengths[a->n++] = (int)n;
+}
+
+void pg_i64(struct pg_args *a, int64_t value)
+{
+    a->numbers[a->n] = htobe64((uint64_t)value);
+    add(a, NULL, sizeof *a->numbers);
+    a->values[a->n - 1] = (const char *)&a->numbers[a->n - 1];
+}
+
+void pg_real(struct pg_args *a, double value)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    pg_i64(a, (int64_t)bits);
+}
+
+void pg_text(struct pg_args *a, const char *text)
+{
+    add(a, text, text ? strlen(text) : 0);
+}
+
+void pg_bytes(struct pg_args *a, const void *bytes, size_t n)
+{
+    add(a, n ? bytes : "", n);
+}
+
+int64_t pg_i64_at(const PGresult *rows, int i_row, int column)
+{
+    uint64_t bits;
+
+    memcpy(&bits, PQgetvalue(rows, i_row, column), sizeof bits);
+    return (int64_t)be64toh(bits);
+}
+
+double pg_real_at(const PGresult *rows, int i_row, int column)
+{
+    const int64_t bits = pg_i64_at(rows, i_row, column);
+    double value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+const char *pg_text_at(const PGresult *rows, int i_row, int column)
+{
+    return PQgetvalue(rows, i_row, column);
+}
+
+/* ---- statements ---- */
+
+/* `words` are libpq's: some lines. */
+static enum err tell(struct why *why, enum err e, const char *words)
+{
+    size_t n = strlen(words);
+
+    while (n && words[n - 1] == '\n')
+        n--;
+    return why_set(why, e, "PostgreSQL: %.*s", (int)(n < 800 ? n : 800), words);
+}
+
+/* The first words stay: what fails behind is what comes of it. */
+static enum err fail(struct store *s, const char *words)
+{
+    if (!s->failed)
+        tell(&s->why, ERR_IO, words);
+    s->failed = true;
+    return ERR_IO;
+}
+
+static bool is_good(const PGresult *r)
+{
+    return PQresultStatus(r) == PGRES_COMMAND_OK || PQresultStatus(r) == PGRES_TUPLES_OK;
+}
+
+/* Reads the answers to all that was queued; *last gets that of the last. */
+static enum err drain(struct store *s, PGresult **last)
+{
+    PGresult *r;
+
+    *last = NULL;
+    if (s->failed)
+        return ERR_IO;
+    if (!PQpipelineSync(s->db))
+        return fail(s, PQerrorMessage(s->db));
+    for (; s->n_queued > 0; s->n_queued--) {
+        PQclear(*last);
+        *last = PQgetResult(s->db);
+        if (!is_good(*last))
+            fail(s, *last && PQresultErrorMessage(*last)[0] ? PQresultErrorMessage(*last) : PQerrorMessage(s->db));
+        if (!*last || PQstatus(s->db) == CONNECTION_BAD)
+            return fail(s, PQerrorMessage(s->db));
+        PQclear(PQgetResult(s->db)); /* NULL: the end of that one */
+    }
+    r = PQgetResult(s->db);
+    if (PQresultStatus(r) != PGRES_PIPELINE_SYNC)
+        fail(s, PQerrorMessage(s->db));
+    PQclear(r);
+    s->heard_ns = clock_read_ns(s->clock);
+    return s->failed ? ERR_IO : ERR_OK;
+}
+
+static enum err send(struct store *s, enum pg_sql which, const struct pg_args *a)
+{
+    static const int binary[PG_MAX_ARGS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    PGresult *last = NULL;
+    char name[16];
+    enum err e = s->n_queued >= MAX_QUEUED ? drain(s, &last) : s->failed ? ERR_IO : ERR_OK;
+
+    PQclear(last);
+    snprintf(name, sizeof name, "s%d", (int)which);
+    if (!e && !PQsendQueryPrepared(s->db, name, a ? a->n : 0, a ? a->values : NULL, a ? a->lengths : NULL, binary, 1))
+        e = fail(s, PQerrorMessage(s->db));
+    s->n_queued += !e;
+    return e;
+}
+
+enum err pg_write(struct store *s, enum pg_sql which, const struct pg_args *a)
+{
+    enum err e = s->writing ? ERR_OK : send(s, PG_BEGIN, NULL);
+
+    s->writing = true;
+    return e ? e : send(s, which, a);
+}
+
+enum err pg_read(struct store *s, enum pg_sql which, const struct pg_args *a, PGresult **rows)
+{
+    enum err e = send(s, which, a);
+
+    *rows = NULL;
+    if (!e)
+        e = drain(s, rows);
+    if (e) {
+        PQclear(*rows);
+        *rows = NULL;
+    }
+    return e;
+}
+
+enum err pg_change(struct store *s, enum pg_sql which, const struct pg_args *a, int64_t *n)
+{
+    PGresult *last = NULL;
+    enum err e = pg_write(s, which, a);
+
+    if (!e)
+        e = drain(s, &last);
+    if (!e)
+        *n += strtoll(PQcmdTuples(last), NULL, 10);
+    PQclear(last);
+    return e;
+}
+
+/* ---- open and close ---- */
+
+/* Outside the pipeline. */
+static enum err run(PGconn *db, const char *text, struct why *why)
+{
+    PGresult *r = PQexec(db, text);
+    const enum err e = is_good(r) ? ERR_OK : tell(why, ERR_IO, PQerrorMessage(db));
+
+    PQclear(r);
+    return e;
+}
+
+/* A number or truth value; `otherwise` where there is none. */
+static int64_t number(PGconn *db, const char *text, int64_t otherwise)
+{
+    PGresult *r = PQexec(db, text);
+    int64_t value = otherwise;
+
+    if (PQresultStatus(r) == PGRES_TUPLES_OK && PQntuples(r) == 1 && !PQgetisnull(r, 0, 0))
+        value = PQgetvalue(r, 0, 0)[0] == 't' ? 1 : strtoll(PQgetvalue(r, 0, 0), NULL, 10);
+    PQclear(r);
+    return value;
+}
+
+static void hear_nothing(void *arg, const char *message)
+{
+    (void)arg;
+    (void)message;
+}
+
+/* A peer whose machine is gone is noticed within some seconds, unless `where` says otherwise. */
+static enum err connect_to(const char *where, PGconn **out, struct why *why)
+{
+    static const char *const names[] = {"connect_timeout",
+                                        "keepalives_idle",
+                                        "keepalives_interval",
+                                        "keepalives_count",
+                                        "tcp_user_timeout",
+                                        "fallback_application_name",
+                                        "dbname",
+                                        NULL};
+    char text[WHERE_BYTES];
+    const char *const values[] = {"5", "2", "2", "3", "8000", "tune-tracker", text, NULL};
+    const int n = snprintf(text, sizeof text, "%s%s", strncmp(where, "//", 2) == 0 ? "postgres:" : "", where);
+
+    if (n >= (int)sizeof text)
+        return why_set(why, ERR_LIMIT, "the address of a PostgreSQL database has at most %d characters",
+                       WHERE_BYTES - 10);
+    *out = PQconnectdbParams(names, values, 1);
+    explicit_bzero(text, sizeof text);
+    if (!*out)
+        return ERR_NOMEM;
+    PQsetNoticeProcessor(*out, hear_nothing, NULL);
+    return PQstatus(*out) == CONNECTION_OK ? ERR_OK : tell(why, ERR_UNREACHABLE, PQerrorMessage(*out));
+}
+
+static enum err check_server(PGconn *db, struct why *why)
+{
+    const char *replica = PQparameterStatus(db, "in_hot_standby");
+
+    if (PQserverVersion(db) < OLDEST_SERVER)
+        return why_set(why, ERR_UNSUPPORTED, "PostgreSQL %d is too old: %d is wanted", PQserverVersion(db) / 10000,
+                       OLDEST_SERVER / 10000);
+    if (replica && strcmp(replica, "on") == 0)
+        return why_set(why, ERR_UNREACHABLE, "PostgreSQL: %s:%s is a replica, which takes no writes", PQhost(db),
+                       PQport(db));
+    return number(db, "SELECT current_schema() IS NOT NULL", 0)
+               ? run(db, SILENCE, why)
+               : why_set(why, ERR_INPUT, "PostgreSQL: database %s has no schema of the session's search_path",
+                         PQdb(db));
+}
+
+/* A tracker that was just killed has it for a moment yet: the server has to notice. */
+static enum err take_lock(PGconn *db, struct why *why)
+{
+    enum err e = run(db, "SET lock_timeout = '1s'", why);
+    PGresult *r = e ? NULL : PQexec(db, "SELECT pg_advisory_lock(" LOCK ")");
+    const char *code = r ? PQresultErrorField(r, PG_DIAG_SQLSTATE) : NULL;
+
+    if (!e && code && strcmp(code, "55P03") == 0)
+        e = why_set(why, ERR_BUSY, "another tracker uses database %s on %s", PQdb(db), PQhost(db));
+    else if (!e && !is_good(r))
+        e = tell(why, ERR_IO, PQerrorMessage(db));
+    PQclear(r);
+    return e ? e : run(db, "RESET lock_timeout", why);
+}
+
+static enum err check_schema(PGconn *db, struct why *why)
+{
+    int64_t version;
+
+    if (!number(db, "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'meta'", 1)) {
+        if (number(db, "SELECT count(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace", 1))
+            return why_set(why, ERR_IO, "database %s is no store: somebody else's tables are in its schema", PQdb(db));
+        return run(db, schema, why); /* a text of several statements is one transaction */
+    }
+    version = number(db, "SELECT value FROM meta WHERE name = 'schema'", -1);
+    if (version < 0)
+        return why_set(why, ERR_IO, "database %s is no store: somebody else's tables are in its schema", PQdb(db));
+    return version <= SCHEMA_VERSION
+               ? ERR_OK
+               : why_set(why, ERR_UNSUPPORTED, "database %s has schema %lld, this program knows up to %d", PQdb(db),
+                         (long long)version, SCHEMA_VERSION);
+}
+
+/* Nobody waits for the disk but flush, by a connection of its own to the same server. */
+static enum err open_flusher(struct store *s, const char *where, struct why *why)
+{
+    enum err e = connect_to(where, &s->flusher, why);
+
+    if (!e && (strcmp(PQhost(s->flusher), PQhost(s->db)) != 0 || strcmp(PQport(s->flusher), PQport(s->db)) != 0))
+        e = why_set(why, ERR_UNREACHABLE, "PostgreSQL: the server is %s now, it was %s a moment ago",
+                    PQhost(s->flusher), PQhost(s->db));
+    if (!e)
+        e = run(s->flusher, "SET synchronous_commit = on; SET idle_session_timeout = 0", why);
+    return e ? e : run(s->db, "SET synchronous_commit = off", why);
+}
+
+static enum err prepare(struct store *s, struct why *why)
+{
+    PGresult *last = NULL;
+    enum err e = ERR_OK;
+    char name[16];
+
+    if (!PQenterPipelineMode(s->db))
+        return tell(why, ERR_IO, PQerrorMessage(s->db));
+    for (int i = 0; !e && i < N_PG_SQL; i++, s->n_queued++) {
+        snprintf(name, sizeof name, "s%d", i);
+        if (!PQsendPrepare(s->db, name, sql_text[i], 0, NULL))
+            e = fail(s, PQerrorMessage(s->db));
+    }
+    if (!e)
+        e = drain(s, &last);
+    PQclear(last);
+    return e ? why_set(why, e, "%s", s->why.text) : ERR_OK;
+}
+
+void pg_close(struct store *s)
+{
+    if (!s)
+        return;
+    PQfinish(s->flusher);
+    PQfinish(s->db); /* what was not committed is dropped, and the lock */
+    free(s);
+}
+
+enum err pg_open(const char *where, const struct clock *clock, struct store **out, struct why *why)
+{
+    struct store *s = calloc(1, sizeof *s);
+    enum err e;
+
+    if (!s)
+        return ERR_NOMEM;
+    s->clock = clock;
+    e = connect_to(where, &s->db, why);
+    if (!e)
+        e = check_server(s->db, why);
+    if (!e)
+        e = take_lock(s->db, why);
+    if (!e)
+        e = check_schema(s->db, why);
+    if (!e)
+        e = open_flusher(s, where, why);
+    if (!e)
+        e = prepare(s, why);
+    if (e && e != ERR_UNREACHABLE && s->db && PQstatus(s->db) == CONNECTION_BAD) /* cut meanwhile */
+        e = tell(why, ERR_UNREACHABLE, PQerrorMessage(s->db));
+    if (e) {
+        pg_close(s);
+        return e;
+    }
+    *out = s;
+    return ERR_OK;
+}
+
+/* ---- commits ---- */
+
+/* Without anything to commit: is the session, and so the lock, still there? */
+static enum err ping(struct store *s)
+{
+    PGresult *rows = NULL;
+    enum err e = s->failed ? ERR_IO : ERR_OK;
+
+    if (s->n_queued || clock_read_ns(s->clock) - s->heard_ns >= (int64_t)PING_MS * 1000000)
+        e = pg_read(s, PG_PING, NULL, &rows);
+    PQclear(rows);
+    return e;
+}
+
+enum err pg_commit(struct store *s, struct why *why)
+{
+    PGresult *last = NULL;
+    enum err e = s->writing ? send(s, PG_COMMIT, NULL) : ping(s);
+
+    if (!e && s->writing)
+        e = drain(s, &last);
+    if (!e && s->writing && strcmp(PQcmdStatus(last), "COMMIT") != 0)
+        e = fail(s, "a transaction was rolled back");
+    PQclear(last);
+    if (s->writing)
+        atomic_store(&s->unflushed, true);
+    s->writing = false;
+    return e ? why_set(why, e, "%s", s->why.text) : ERR_OK;
+}
+
+/* The log of the database up to here is on the disk, and where the server waits for replicas, on theirs. */
+enum err pg_flush(struct store *s, struct why *why)
+{
+    return !atomic_exchange(&s->unflushed, false)
+               ? ERR_OK
+               : run(s->flusher, "SELECT pg_logical_emit_message(true, 'tune', '')", why);
+}

@@ -2,10 +2,13 @@
 /* attach.c - `tune attach`: follows a job at a tracker and writes its records to a log. */
 #include "cli/cmd.h"
 
+#include "cli/table.h"
 #include "core/err.h"
 #include "core/vec.h"
 #include "logs/log.h"
 #include "tuner/failures.h"
+#include "tuner/job.h"
+#include "tuner/task.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -38,7 +41,11 @@ struct following {
     size_t n_rates, cap_rates;
     struct best_set *best;
     struct failures failures;
-    char *told; /* the job as it was told last, JSON; NULL = not yet */
+    char *told;         /* the job as it was told last, JSON; NULL = not yet */
+    struct job order;   /* of the job's body */
+    bool has_order;     /* it is one of ours */
+    struct task *tasks; /* made of the order for the device of the first record; NULL = not yet, or it cannot be */
+    size_t n_tasks;
 };
 
 /* Lends; NULL without memory. */
@@ -66,6 +73,79 @@ static void tell(struct following *f, const struct record *r)
                   (long long)f->n_failed, best->gflops, r->workload, r->template_id);
 }
 
+/* ---- the tasks, as `tune run` has them ---- */
+
+static void read_order(struct following *f, const cJSON *entry)
+{
+    const cJSON *body = cJSON_GetObjectItemCaseSensitive(entry, "body");
+
+    if (f->has_order || !cJSON_IsString(body))
+        return;
+    f->has_order = job_parse(body->valuestring, strlen(body->valuestring), &f->order, NULL) == ERR_OK;
+    if (f->has_order)
+        snprintf(f->order.strategy, sizeof f->order.strategy, "random"); /* nothing is asked of it */
+}
+
+static void drop_tasks(struct following *f)
+{
+    while (f->n_tasks)
+        task_fini(&f->tasks[--f->n_tasks]);
+    free(f->tasks);
+    f->tasks = NULL;
+}
+
+/* Without them, of a kernel whose files are elsewhere for one, the end is told without the table. */
+static void make_tasks(struct following *f, const struct record *r)
+{
+    const size_t n = f->order.replay[0] ? 1 : f->order.n_layers;
+    struct device_desc device;
+    enum err e = device_desc_from_json(r->device, &device, NULL);
+
+    f->tasks = e ? NULL : calloc(n + 1, sizeof *f->tasks);
+    while (f->tasks && !e && f->n_tasks < n) {
+        e = task_init(&f->tasks[f->n_tasks], &f->order, f->n_tasks, &device, NULL);
+        f->n_tasks += e == ERR_OK;
+    }
+    f->has_order = e == ERR_OK;
+    if (e)
+        drop_tasks(f);
+}
+
+static enum err tell_tasks(struct following *f, const struct record *r)
+{
+    enum err e = ERR_OK;
+
+    if (!f->tasks && f->has_order && r->device)
+        make_tasks(f, r);
+    for (size_t i = 0; i < f->n_tasks && !e; i++)
+        e = task_take(&f->tasks[i], r, ORIGIN_LOG);
+    return e;
+}
+
+/* Nothing more is measured: the anchor's program may be what its record says. */
+static enum err trust(const struct measured *m, struct sha256 *hash, void *arg)
+{
+    (void)arg;
+    *hash = m->record.program;
+    return ERR_OK;
+}
+
+/* The values on one scale, and the winners those of the best log. */
+static enum err finish_tasks(struct following *f)
+{
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; i < f->n_tasks && !e; i++) {
+        struct task *t = &f->tasks[i];
+        const struct record *r = best_find(f->best, t->text, t->fingerprint.hex);
+
+        e = task_restore_anchor(t, trust, NULL);
+        if (!e && r)
+            e = task_crown(t, r);
+    }
+    return e;
+}
+
 static enum err take(const struct record_entry *entry, void *following, struct why *why)
 {
     struct following *f = following;
@@ -83,6 +163,8 @@ static enum err take(const struct record_entry *entry, void *following, struct w
         failures_add(&f->failures, &r);
     if (!e)
         e = best_add(f->best, &r);
+    if (!e)
+        e = tell_tasks(f, &r);
     f->n_records++;
     if (!e)
         tell(f, &r);
@@ -120,8 +202,10 @@ static enum err state_of(struct following *f, char *state, size_t n_state, struc
         snprintf(state, n_state, "%s", entry.state);
     if (e)
         cJSON_Delete(tree);
-    else
+    else {
+        read_order(f, tree);
         tell_job(f, tree);
+    }
     return e;
 }
 
@@ -154,19 +238,25 @@ static void event_done(struct following *f, const char *state)
     json_add_text(o, "end", is_over(state) ? state : "interrupted", &ok);
     json_add_i64(o, "records", f->n_records, &ok);
     json_add_i64(o, "failed", f->n_failed, &ok);
+    if (f->tasks)
+        json_add_item(o, "tasks", table_json(f->tasks, f->n_tasks), &ok);
     progress_event(&f->progress, "done", o);
 }
 
-/* What came of it: why trials failed, and the best of each workload. */
-static void print_results(const struct following *f)
+/* What came of it: why trials failed, and the table that `tune run` ends with. */
+static void print_results(const struct following *f, bool wrote_best)
 {
+    const struct joblog *log = f->log && f->log->seen.n ? f->log : NULL;
     struct buf words;
 
-    buf_init(&words, 65536);
+    buf_init(&words, (size_t)4 << 20);
     if (f->n_failed)
         failures_explain(&f->failures, &words);
-    fputs(buf_text(&words), stdout);
-    for (size_t i = 0; i < best_n(f->best); i++)
+    if (f->tasks)
+        table_print(&f->order, f->tasks, f->n_tasks, log ? log->path : NULL,
+                    wrote_best && log && best_n(log->best) ? log->best_path : NULL, &words);
+    fputs(buf_text(&words), f->log && f->log->is_stdout ? stderr : stdout);
+    for (size_t i = 0; !f->tasks && i < best_n(f->best); i++)
         cmd_print_workload(best_at(f->best, i)->workload, best_at(f->best, i));
     buf_fini(&words);
 }
@@ -174,15 +264,17 @@ static void print_results(const struct following *f)
 static int finish(struct following *f, const char *state)
 {
     struct why why = {""};
-    const enum err e = f->log ? joblog_write_best(f->log, &why) : ERR_OK;
+    enum err e = finish_tasks(f);
 
+    if (!e && f->log)
+        e = joblog_write_best(f->log, &why);
     assert(f->n_failed <= f->n_records);
     if (e)
         return cmd_fail(e, &why);
     progress_note(&f->progress, "job %s: %s, %lld records, %lld failed", f->job, state, (long long)f->n_records,
                   (long long)f->n_failed);
     if (f->progress.mode != PROGRESS_JSON && f->progress.mode != PROGRESS_NONE)
-        print_results(f);
+        print_results(f, f->log != NULL);
     event_done(f, state);
     if (!is_over(state))
         return EXIT_INTERRUPTED;
@@ -205,6 +297,7 @@ static int run(const struct cli *c)
         return cmd_fail(why_set(&why, ERR_INPUT, "expected one job id, e.g. tune attach j12"), &why);
     progress_init(&f.progress, cli_flag(c, "quiet"), cli_flag(c, "json"));
     f.job = c->rest[0];
+    job_init(&f.order);
     failures_init(&f.failures);
     e = best_new(&f.best);
     if (!e && path)
@@ -219,6 +312,8 @@ static int run(const struct cli *c)
         free(f.rates[--f.n_rates].workload);
     free(f.rates);
     cJSON_free(f.told);
+    drop_tasks(&f);
+    job_fini(&f.order);
     best_free(f.best);
     failures_fini(&f.failures);
     link_close(&l);

@@ -114,6 +114,8 @@ extern const struct command tune_command; /* the program, its subcommands by tab
         OPT_STRATEGY,                                                                                                  \
         CLI_OPTION("objective", CLI_TEXT, .argument = "NAME", .otherwise = "time", .word = job_objective_at,           \
                    .help = "what is to be least; edp is energy times time"),                                           \
+        CLI_OPTION("exactness", CLI_TEXT, .argument = "NAME", .otherwise = "any", .word = job_exactness_at,            \
+                   .help = "plain: only templates that do all of the operator's sums, no Winograd"),                   \
         OPT_SEED("repeats a run, given the same times"), OPT_TIMING
 
 /* Prints "tune: WORDS" and maps the error to an exit code. */

@@ -18,6 +18,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <netdb.h>
+#include <pwd.h>
 #include <sys/socket.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -403,6 +404,7 @@ enum err cmd_job(const struct cli *c, struct job *out, struct why *why)
         e = set_strategy(c, &j, why);
     if (!e && strcmp(cli_text(c, "objective"), "time") != 0)
         e = copy(c, "objective", j.objective, sizeof j.objective, why);
+    j.plain = strcmp(cli_text(c, "exactness"), "plain") == 0;
     if (!e)
         e = add_work(c, &j, why);
     if (!e && (!j.spec || cli_get(c, "trials")->given))
@@ -436,13 +438,21 @@ static void title_of(const struct job *j, char *out, size_t n_out)
         snprintf(out, n_out, "%s%s", j->n_layers ? j->layers[0].workload : "", j->n_layers > 1 ? " ..." : "");
 }
 
+/* $USER or, where a service or cron has none, the name of the account. */
+static const char *user_name(void)
+{
+    const char *user = getenv("USER");
+    const struct passwd *account = user && *user ? NULL : getpwuid(getuid());
+
+    return account ? account->pw_name : user ? user : "";
+}
+
 enum err cmd_submit_job(struct client *c, const struct job *j, int64_t priority, bool lease, char job_id[40],
                         int64_t *token, struct why *why)
 {
-    const char *user = getenv("USER");
     char title[200];
     struct job_submit_args args = {
-        .title = title, .user = user ? user : "", .key = j->key, .priority = priority, .lease = lease};
+        .title = title, .user = user_name(), .key = j->key, .priority = priority, .lease = lease};
     struct job_submit_result result = {.job = ""};
     cJSON *tree = NULL;
     struct buf body;

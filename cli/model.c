@@ -368,7 +368,7 @@ static const struct command cmd_train = {
     .name = "train",
     .summary = "learn from measured configs",
     .usage = "model train --in F.csv --out M.json [options]",
-    .example = "tune model train --in measured.csv --out model.json",
+    .example = "tune model train --in examples/recorded/tiles.csv --out tiles.model.json",
     .options = train_options,
     .run = run_train,
 };
@@ -377,7 +377,7 @@ static const struct command cmd_predict = {
     .name = "predict",
     .summary = "score configs by a model",
     .usage = "model predict --model M.json --in F.csv --out SCORES [options]",
-    .example = "tune model predict --model model.json --in configs.csv --out scores.txt",
+    .example = "tune model predict --model tiles.model.json --in examples/recorded/tiles.csv --out scores.txt",
     .options = predict_options,
     .run = run_predict,
 };
@@ -386,7 +386,7 @@ static const struct command cmd_eval = {
     .name = "eval",
     .summary = "judge how well models rank tables of measured configs",
     .usage = "model eval F.csv... [options]",
-    .example = "tune model eval measured.csv --sizes 64,256",
+    .example = "tune model eval examples/recorded/tiles.csv --sizes 16,32",
     .options = eval_options,
     .run = run_eval,
 };
@@ -406,6 +406,6 @@ const struct command cmd_model = {
     .name = "model",
     .summary = "cost models: learn from measured configs, rank others, judge the ranking",
     .usage = "model VERB [options]",
-    .example = "tune model train --in measured.csv --out model.json",
+    .example = "tune model train --in examples/recorded/tiles.csv --out tiles.model.json",
     .verbs = verbs,
 };

@@ -238,7 +238,7 @@ const struct command cmd_replay = {
     .name = "replay",
     .summary = "a strategy run on recorded spaces; a JSON line a run",
     .usage = "replay --space FILE.json[,FILE.json] [options]",
-    .example = "tune replay --space convolution.json --strategy auto --budget 100 --seeds 20 -o runs.jsonl",
+    .example = "tune replay --space examples/recorded/tiles.json --strategy auto --budget 30 --seeds 20 -o runs.jsonl",
     .options = options,
     .run = run,
 };

@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <ctype.h>
+#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -327,8 +328,15 @@ static bool reader_left(FILE *to)
 
 int command_finish(const struct command *program, FILE *to, FILE *errors, int code)
 {
+    int cause;
+
+    errno = 0;
     if ((fflush(to) == 0 && !ferror(to)) || reader_left(to))
         return code;
-    fprintf(errors, "%s: standard output could not be written\n", program->name);
+    cause = errno;
+    fprintf(errors, "%s: standard output could not be written%s%s\n", program->name, cause ? ": " : "",
+            cause == ENOSPC || cause == EDQUOT ? "the disk, or a quota, is full"
+            : cause                            ? strerror(cause)
+                                               : "");
     return code ? code : 1;
 }

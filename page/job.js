@@ -3,7 +3,7 @@
 "use strict";
 tune.job = (function () {
   const { el, fill, get } = tune;
-  const MOST = 20000; /* rows that a browser is given: the newest */
+  const MOST = 20000, FIRST = 1000; /* rows that a browser is given: the first, which have the defaults, and the newest */
 
   /* All rows behind `after`, page by page; then(rows, next) for each. */
   async function load(id, after, then) {
@@ -69,11 +69,12 @@ tune.job = (function () {
           const j = await get("jobs/" + id);
           document.title = `${id} ${j.title} – tune`;
           fill(top, head(j), compare);
-          if (!after && j.records > MOST) {
-            after = j.records - MOST;
-            fill(note, el("p", { class: "note" }, `The job has ${tune.count(j.records)} records; the newest ${tune.count(MOST)} are shown.`));
-          }
           let fresh = [];
+          if (!after && j.records > MOST) {
+            fresh = (await get(`jobs/${id}/trials?max=${FIRST}&after=0`)).rows;
+            after = j.records - MOST + FIRST;
+            fill(note, el("p", { class: "note" }, `The job has ${tune.count(j.records)} records; the first ${tune.count(FIRST)} and the newest ${tune.count(MOST - FIRST)} are shown.`));
+          }
           await load(id, after, (rows, next) => { fresh = fresh.concat(rows); after = next; });
           if (fresh.length || !all.root.firstChild) all.add(fresh);
         } while (again);

@@ -175,13 +175,15 @@ static enum err trials(struct ask *a)
 
 struct line {
     int64_t trial, job;
-    char *text; /* owned */
+    bool found;
+    char *text; /* owned; NULL without memory */
 };
 
 static bool keep_line(const struct record_row *row, void *arg)
 {
     struct line *l = arg;
 
+    l->found = true;
     l->job = row->job;
     l->text = strdup(row->line);
     return false;
@@ -202,8 +204,10 @@ static enum err trial(struct ask *a)
 
     if (!e)
         e = server_do(a->server, find_line, &l);
-    if (!e && !l.text)
+    if (!e && !l.found)
         e = why_set(&a->why, ERR_NOT_FOUND, "there is no record of trial %.40s", a->name);
+    if (!e && !l.text)
+        e = ERR_NOMEM;
     if (!e)
         e = json_parse(l.text, strlen(l.text), &record, &a->why);
     if (!e) {

@@ -6,6 +6,7 @@
 #include "core/err.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,6 +99,30 @@ static void raise_to(double *used_ms, double floor_ms)
         *used_ms = floor_ms;
 }
 
+/* Where a user without trials starts: where the last one served was, or, since then, the least of those at work. What
+ * is charged for leases under way is a guess, and no reason for newcomers to wait. */
+static double floor_of_users(const struct slug *s, const struct share *newcomer)
+{
+    double least = INFINITY;
+
+    for (const struct share *h = s->shares; h; h = h->next)
+        if (h != newcomer && (h->n_open || h->guessed_ms > 0) && h->used_ms - h->guessed_ms < least)
+            least = h->used_ms - h->guessed_ms;
+    return isfinite(least) && least > s->floor_ms ? least : s->floor_ms;
+}
+
+/* The same of a user's jobs. */
+static double floor_of_jobs(const struct lane *newcomer)
+{
+    double least = INFINITY;
+
+    for (const struct lane *l = newcomer->slug->lanes; l; l = l->next)
+        if (l != newcomer && l->share == newcomer->share && (l->open.first || l->guessed_ms > 0) &&
+            l->used_ms - l->guessed_ms < least)
+            least = l->used_ms - l->guessed_ms;
+    return isfinite(least) && least > newcomer->share->floor_ms ? least : newcomer->share->floor_ms;
+}
+
 enum err lane_add(struct tracker *t, struct tracker_trial *tr, const char *key, bool front)
 {
     struct slug *s = slug_of(t, key);
@@ -107,9 +132,9 @@ enum err lane_add(struct tracker *t, struct tracker_trial *tr, const char *key, 
     if (!l)
         return ERR_NOMEM;
     if (l->share->n_open == 0)
-        raise_to(&l->share->used_ms, s->floor_ms);
+        raise_to(&l->share->used_ms, floor_of_users(s, l->share));
     if (!l->open.first)
-        raise_to(&l->used_ms, l->share->floor_ms);
+        raise_to(&l->used_ms, floor_of_jobs(l));
     tr->lane = l;
     tr->since_ns = tracker_now_ns(t);
     (front ? list_prepend : list_append)(&l->open, tr);
@@ -166,6 +191,17 @@ static void take_out(struct lane *l, struct tracker_trial *tr)
     l->slug->n_open--;
 }
 
+/* Adds to what was used, and to what of that is a guess. */
+static void charge(struct lane *l, double ms, double guess_ms)
+{
+    const double weight = job_weight(l->job);
+
+    l->share->used_ms += ms;
+    l->share->guessed_ms += guess_ms;
+    l->used_ms += ms / weight;
+    l->guessed_ms += guess_ms / weight;
+}
+
 struct tracker_trial *lane_take(struct tracker *t, const struct agent *a, struct slug *s, const char *fingerprint,
                                 struct lane *stay, enum err *e)
 {
@@ -187,27 +223,22 @@ struct tracker_trial *lane_take(struct tracker *t, const struct agent *a, struct
     if (!found)
         return NULL;
     assert(!found->leased && found->lane == best && (!stay || best == stay));
-    if (!stay) { /* what is charged within a lease is a guess, and no reason for newcomers to wait */
-        s->floor_ms = best->share->used_ms;
-        best->share->floor_ms = best->used_ms;
-    }
+    s->floor_ms = best->share->used_ms - best->share->guessed_ms;
+    best->share->floor_ms = best->used_ms - best->guessed_ms;
     take_out(best, found);
     found->charged_ms = best->mean_ms;
-    best->share->used_ms += found->charged_ms;
-    best->used_ms += found->charged_ms / job_weight(best->job);
+    charge(best, found->charged_ms, found->charged_ms);
     return found;
 }
 
 void lane_settle(struct tracker_trial *tr, double cost_ms)
 {
     struct lane *l = tr->lane;
-    const double more_ms = (cost_ms > 0 ? cost_ms : 0) - tr->charged_ms;
 
     assert(l->job == tr->job && tr->charged_ms >= 0);
     if (cost_ms > 0)
         l->mean_ms += (cost_ms - l->mean_ms) / 8;
-    l->share->used_ms += more_ms;
-    l->used_ms += more_ms / job_weight(l->job);
+    charge(l, (cost_ms > 0 ? cost_ms : 0) - tr->charged_ms, -tr->charged_ms);
     tr->charged_ms = 0;
 }
 

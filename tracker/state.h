@@ -95,9 +95,10 @@ struct trial_list {
 /* What one user's jobs have of the devices of a key: users share them equally, whatever they submit. */
 struct share {
     char user[CALL_USER_BYTES + 1];
-    double used_ms;  /* device time so far */
-    double floor_ms; /* used_ms of its lane served last: the user's new jobs start there */
-    int64_t n_open;  /* trials in its lanes */
+    double used_ms;    /* device time so far */
+    double guessed_ms; /* of it for leases under way */
+    double floor_ms;   /* what its lane served last had used for certain: the user's new jobs start there */
+    int64_t n_open;    /* trials in its lanes */
     struct share *next;
 };
 
@@ -108,8 +109,9 @@ struct lane {
     struct share *share;
     char key[65];
     struct trial_list open;
-    double used_ms, mean_ms; /* weighted device time so far; guess for the next trial */
-    struct lane *next;       /* of the same key */
+    double used_ms, guessed_ms; /* weighted device time so far; of it for leases under way */
+    double mean_ms;             /* guess for the next trial */
+    struct lane *next;          /* of the same key */
 };
 
 /* An architecture that devices want code for: "sm_61". */
@@ -132,7 +134,7 @@ struct slug {
     struct share *shares;
     int64_t n_open;         /* trials in its lanes */
     struct waiters waiters; /* for its trials */
-    double floor_ms;        /* used_ms of the share served last: newcomers start there and owe nothing */
+    double floor_ms;        /* what the share served last had used for certain: newcomers start there, owe nothing */
     struct want wants[MAX_WANTS];
     int n_wants, i_want;                 /* i_want: the next to be replaced when there are more */
     struct meter waits, runs;            /* of its trials: until they are leased, until they are answered then */

@@ -14,9 +14,12 @@
 #include <string.h>
 #include <time.h>
 
-#define SEND_MS 1000      /* waiting for a connection */
-#define CLOSE_S 1         /* then a socket is left to the end of the process */
-#define RECONNECT_MS 2000 /* nng 1.5 redials at once in half of the draws below its maximum */
+#define SEND_MS 1000 /* waiting for a connection */
+#define CLOSE_S 1    /* then a socket is left to the end of the process */
+/* nng draws each pause before it dials again below a longest one, which grows from the first to the second (1.5: in
+ * half of the draws it dials at once). So a lease of a second outlives a tracker that is started again at once. */
+#define REDIAL_MS 100
+#define REDIAL_MAX_MS 500
 
 /* One request on its way: a context and an aio of its own, in the line's list so that an abort finds it. */
 struct flight {
@@ -309,8 +312,8 @@ static enum err dial(struct line *l, const char *url, const struct tls_files *fi
     l->opened = true;
     nng_socket_set_size(l->socket, NNG_OPT_RECVMAXSZ, MESSAGE_MAX_BYTES + 4096);
     nng_socket_set_ms(l->socket, NNG_OPT_REQ_RESENDTIME, NNG_DURATION_INFINITE);
-    nng_socket_set_ms(l->socket, NNG_OPT_RECONNMINT, RECONNECT_MS);
-    nng_socket_set_ms(l->socket, NNG_OPT_RECONNMAXT, RECONNECT_MS);
+    nng_socket_set_ms(l->socket, NNG_OPT_RECONNMINT, REDIAL_MS);
+    nng_socket_set_ms(l->socket, NNG_OPT_RECONNMAXT, REDIAL_MAX_MS);
     rv = nng_dialer_create(&d, l->socket, url);
     if (rv == 0)
         rv = set_tls(d, url, files);

@@ -108,6 +108,8 @@ enum err job_text(const struct job *j, struct buf *out)
     json_add_text(o, "strategy", j->strategy, &ok);
     if (*j->objective)
         json_add_text(o, "objective", j->objective, &ok);
+    if (j->plain)
+        json_add_text(o, "exactness", "plain", &ok);
     json_add_i64(o, "seed", j->seed, &ok);
     if (j->data_seed)
         json_add_i64(o, "data_seed", j->data_seed, &ok);
@@ -216,6 +218,19 @@ static enum err parse_spec(const cJSON *o, struct job *out, struct why *why)
     return out->spec ? ERR_OK : why_set(why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
 }
 
+static enum err parse_exactness(const cJSON *o, struct job *out, struct why *why)
+{
+    const char *text = NULL;
+    const enum err e = json_text_or(o, "exactness", "any", &text, why);
+
+    if (e)
+        return e;
+    out->plain = strcmp(text, "plain") == 0;
+    if (!out->plain && strcmp(text, "any") != 0)
+        return why_set(why, ERR_INPUT, "job: \"exactness\": expected any or plain");
+    return ERR_OK;
+}
+
 static enum err parse_texts(const cJSON *o, struct job *out, struct why *why)
 {
     enum err e = copy_text(o, "network", out->network, sizeof out->network, why);
@@ -230,6 +245,8 @@ static enum err parse_texts(const cJSON *o, struct job *out, struct why *why)
         e = copy_text(o, "strategy", out->strategy, sizeof out->strategy, why);
     if (!e)
         e = copy_text(o, "objective", out->objective, sizeof out->objective, why);
+    if (!e)
+        e = parse_exactness(o, out, why);
     return e;
 }
 
@@ -334,6 +351,13 @@ bool job_list_has(const char *list, const char *id)
         p += len + (p[len] == ',');
     }
     return false;
+}
+
+const char *job_exactness_at(size_t i)
+{
+    static const char *const names[] = {"any", "plain", NULL};
+
+    return names[i];
 }
 
 const char *job_objective_at(size_t i)

@@ -50,6 +50,7 @@ struct job {
     char strategy[32];
     char *command;     /* of strategy exec: what a shell runs, here alone; no part of the text. NULL = none */
     char objective[8]; /* "energy", "edp" (energy times time), "" = time */
+    bool plain;        /* only templates that do all of the operator's sums: no Winograd */
     int64_t seed;
     int64_t data_seed; /* of the data that its trials are verified with beside the programs' own; 0 = none but those */
     struct job_timing timing;
@@ -83,6 +84,9 @@ enum err job_set_trials(struct job *j, const char *text, struct why *why);
 
 /* What a job may want least, objective i: "time", "energy", "edp"; NULL behind the last. */
 const char *job_objective_at(size_t i);
+
+/* Exactness i of a job: "any", "plain"; NULL behind the last. */
+const char *job_exactness_at(size_t i);
 
 /* True when "a,b,c" has the entry `id`. */
 bool job_list_has(const char *list, const char *id);

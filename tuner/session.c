@@ -89,14 +89,20 @@ static enum err warm(struct session *s, struct why *why)
     return e;
 }
 
+/* Failures count again too: a run that finds nothing says why, whoever measured it. */
 static bool take_own(const struct record *r, const char *line, size_t n, void *arg)
 {
     struct session *s = arg;
+    bool known = false;
 
     (void)line;
     (void)n;
-    for (size_t i = 0; i < s->n_tasks; i++)
+    for (size_t i = 0; i < s->n_tasks; i++) {
+        known |= task_knows(&s->tasks[i], r);
         task_take(&s->tasks[i], r, ORIGIN_LOG);
+    }
+    if (known)
+        failures_add(&s->failures, r);
     return true;
 }
 

@@ -104,6 +104,30 @@ static enum err nothing_fits(const struct task *t, const char *names, const stru
                    t->device.name, last->text[0] ? ": " : "", last->text);
 }
 
+/* Does the template do with fewer operations than the operator has, and round more for it? */
+static bool saves_operations(const struct arm *a, const struct task *t)
+{
+    return template_numerics(a->of.template, &t->workload, &t->device, a->space, &a->fallback).saved > 0;
+}
+
+/* Leaves out what a job of plain arithmetic does not want. */
+static void keep_plain(struct task *t, struct why *last)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < t->n_arms; i++) {
+        struct arm *a = &t->arms[i];
+
+        if (!saves_operations(a, t)) {
+            t->arms[n++] = *a;
+            continue;
+        }
+        why_set(last, ERR_NOT_FOUND, "%s is left out by --exactness plain", a->id);
+        a->source->close(a);
+    }
+    t->n_arms = n;
+}
+
 static enum err add_templates(struct task *t, const struct job *j, struct why *why)
 {
     struct why last = {""};
@@ -127,6 +151,8 @@ static enum err add_templates(struct task *t, const struct job *j, struct why *w
             fit = FIT_GOOD; /* asked for by name: searched like any other */
         e = add_template(t, tp, fit, why);
     }
+    if (!e && j->plain)
+        keep_plain(t, &last);
     for (size_t i = 0; i < t->n_arms && !e; i++)
         if (!t->arms[i].baseline)
             return ERR_OK;

@@ -354,7 +354,7 @@ static void output_that_cannot_be_written_is_exit_1(void **state)
     buf_init(&text, 1 << 20);
     assert_int_equal(run_apart("/dev/full", err, keys), 1);
     assert_int_equal(file_read(err, &text, NULL), ERR_OK);
-    assert_string_equal(buf_text(&text), "tune: standard output could not be written\n");
+    assert_string_equal(buf_text(&text), "tune: standard output could not be written: the disk, or a quota, is full\n");
     assert_int_equal(run_apart("/dev/full", err, help), 1);
     buf_fini(&text);
 }

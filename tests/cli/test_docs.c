@@ -256,6 +256,34 @@ static void the_completion_offers_what_the_tables_hold(void **state)
     buf_fini(&said);
 }
 
+/* Each example of these needs nothing but the source tree: what stands in it stands there too. */
+static void the_examples_of_replay_and_model_run(void **state)
+{
+    static const char *const of[][2] = {{"replay", NULL}, {"model", "train"}, {"model", "predict"}, {"model", "eval"}};
+    char command[4096], path[300];
+    const char *example;
+    struct buf said;
+
+    (void)state;
+    buf_init(&said, 1 << 20);
+    snprintf(path, sizeof path, "%s/examples", dir);
+    assert_int_equal(symlink(TUNE_DOCS_DIR "/../examples", path), 0);
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        const char *const args[] = {of[i][0], of[i][1] ? of[i][1] : "--help", of[i][1] ? "--help" : NULL, NULL};
+
+        assert_int_equal(tune_run(dir, args, &said), 0);
+        example = strstr(buf_text(&said), "\nexample:\n  tune ");
+        assert_non_null(example);
+        snprintf(command, sizeof command, "b=$(cd \"${TUNE_BIN_DIR:-bin}\" && pwd); cd '%s' && \"$b/tune\" %s", dir,
+                 example + strlen("\nexample:\n  tune "));
+        command[strcspn(command, "\n")] = '\0';
+        strcat(command, " > /dev/null");
+        if (system(command))
+            fail_msg("%s", command);
+    }
+    buf_fini(&said);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +291,7 @@ int main(void)
         cmocka_unit_test(what_the_tables_hold_is_described),
         cmocka_unit_test(every_template_is_in_the_table_of_templates),
         cmocka_unit_test(every_subcommand_is_in_the_docs),
+        cmocka_unit_test(the_examples_of_replay_and_model_run),
         cmocka_unit_test(man_pages_have_every_option_of_the_help),
         cmocka_unit_test(the_completion_offers_what_the_tables_hold),
     };

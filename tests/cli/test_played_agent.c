@@ -252,6 +252,7 @@ static void status_and_attach_tell_the_best_of_each_workload(void **state)
                                  "workloads:\n  dense f32 m=8 n=16 k=16\n    0.002 ms, 2.0 GFLOPS, " TEMPLATE " {",
                                  "  dense f32 m=4 n=32 k=8\n    0.005 ms, 0.4 GFLOPS, " TEMPLATE " {",
                                  "  dense f32 m=2 n=2 k=2\n    no valid config yet\n"};
+    static const char *const rows[] = {"/ naive  / default\n", "   0.0020 ms ", "   0.0050 ms ", "  not tried\n"};
     char job[40];
     cJSON *trials;
     int token;
@@ -274,6 +275,10 @@ static void status_and_attach_tell_the_best_of_each_workload(void **state)
     assert_int_equal(
         tune_run(farm.dir, (const char *const[]){"attach", job, "--json", "--tracker", farm.url, NULL}, &said), 0);
     assert_int_equal(count_of(buf_text(&said), "\"event\":\"best\""), 3); /* each is the best of its workload so far */
+    assert_int_equal(tune_run(farm.dir, (const char *const[]){"attach", job, "--tracker", farm.url, NULL}, &said), 0);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (!strstr(buf_text(&said), rows[i]))
+            fail_msg("expected '%s'; said: %s", rows[i], buf_text(&said));
     cJSON_Delete(trials);
     buf_fini(&said);
 }

@@ -222,7 +222,8 @@ static void what_cannot_be_written_is_told_at_the_end(void **state)
         assert_int_equal(command_finish(&house, to, errors, cases[i].before), cases[i].after);
         rewind(errors);
         fgets(words, sizeof words, errors);
-        assert_string_equal(words, i < 2 ? "" : "house: standard output could not be written\n");
+        assert_string_equal(
+            words, i < 2 ? "" : "house: standard output could not be written: the disk, or a quota, is full\n");
         fclose(to);
         fclose(errors);
     }

@@ -174,6 +174,9 @@ wholly_failed_run_is_explained() {
     grep -q "no valid config was found" "$dir/failed.out" || fail "nothing valid: not said"
     grep -q "12 x runtime" "$dir/failed.out" || fail "nothing valid: the reason is not counted"
     [ "$(state_of "$(newest_job)")" = failed ] || fail "nothing valid: the job is $(state_of "$(newest_job)")"
+    code=0
+    run_on bad failed --trials 12 >"$dir/again.out" 2>&1 || code=$? # all of it is in the log
+    [ "$code" -eq 2 ] && grep -q "12 x runtime" "$dir/again.out" || fail "nothing valid, once more: exit code $code, $(cat "$dir/again.out")"
 }
 
 known_configs_come_from_the_store() {

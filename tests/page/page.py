@@ -23,7 +23,28 @@ import browser
 
 TITLE = "<img src=x onerror='window.bad=1'><script>window.bad=1</script> \"ResNet-18\" & more"
 READY = "document.getElementById('main').dataset.ready === 'yes'"
-PATIENCE_S = 2  # within which a change has to be seen
+PATIENCE_S, TRIES = 2, 3  # within which a change has to be seen; changes that are made
+CONTRAST = 4.5  # least ratio of a text's luminance to its background's: WCAG 2.1, 1.4.3 (3 for large text)
+
+# The texts whose contrast is too low, by the formula of WCAG 2.1; disabled controls need none.
+PALE = """(() => {
+  const rgb = (c) => { const m = c.match(/rgba?\\(([^)]+)\\)/); const v = m ? m[1].split(/[ ,/]+/).map(Number) : [0, 0, 0]; return { v: v.slice(0, 3), a: v.length > 3 ? v[3] : 1 }; };
+  const over = (top, low) => low.map((x, i) => top.v[i] * top.a + x * (1 - top.a));
+  const light = (v) => v.map((x) => x / 255).map((x) => x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4).reduce((s, x, i) => s + x * [0.2126, 0.7152, 0.0722][i], 0);
+  const ground = (e) => { const up = []; for (; e; e = e.parentElement) up.unshift(rgb(getComputedStyle(e).backgroundColor)); return up.reduce((low, top) => over(top, low), matchMedia('(prefers-color-scheme: dark)').matches ? [18, 18, 18] : [255, 255, 255]); };
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), found = [];
+  for (let t; (t = walk.nextNode());) {
+    const e = t.parentElement, style = getComputedStyle(e), box = e.getBoundingClientRect();
+    if (!t.data.trim() || !box.width || style.visibility === 'hidden' || e.closest('script,style,[disabled],option')) continue;
+    const low = ground(e), ink = over(rgb(e.ownerSVGElement ? style.fill : style.color), low), a = light(ink), b = light(low);
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), px = parseFloat(style.fontSize);
+    if (ratio < (px >= 24 || (px >= 18.66 && style.fontWeight >= 700) ? 3 : %g)) found.push(t.data.trim().slice(0, 30) + ' ' + ratio.toFixed(2));
+  }
+  return [...new Set(found)];
+})()""" % CONTRAST
+
+# All that can be used, as Tab would reach it; and what is under the focus, told apart from its neighbours by an outline.
+USABLE = "[...document.querySelectorAll('a[href],button,select,input')].filter(e => e.getBoundingClientRect().width && !e.disabled)"
 
 
 class Farm:
@@ -153,13 +174,15 @@ def check_live(window, farm):
     for path, shown in (("/", "document.querySelector('#jobs').innerText.includes('60/120')"), ("/job/" + job, "document.querySelector('#section-summary b').textContent === '60'")):
         window.open(farm.http + path)
         window.wait("location.pathname === '%s' && %s && %s" % (path, READY, shown))
-    player.stdin.write("\n")
-    player.stdin.flush()
-    took = window.wait("document.querySelector('#section-summary b').textContent === '61'")
-    if took > PATIENCE_S:
-        raise AssertionError("a record was seen after %.1f s" % took)
+    took = []
+    for n in range(TRIES):  # the quickest counts: a busy machine may hold one up, not each
+        player.stdin.write("\n")
+        player.stdin.flush()
+        took.append(window.wait("document.querySelector('#section-summary b').textContent === '%d'" % (61 + n)))
+    if min(took) > PATIENCE_S:
+        raise AssertionError("records were seen after %s s" % took)
     no_errors(window)
-    print("a record is seen %.2f s after it was asked for" % took)
+    print("a record is seen %.2f s after it was asked for, the slowest of %d %.2f s" % (min(took), TRIES, max(took)))
     return player
 
 
@@ -191,6 +214,27 @@ def check_token(path, bin_dir, tests_dir):
         no_errors(window)
 
 
+def check_keyboard(window):
+    """Tab reaches the first twenty of all that can be used, each once, in their order, and the focus is seen."""
+    wanted = min(20, window.ask(USABLE + ".length"))
+    window.ask("document.activeElement.blur()")
+    for i in range(wanted):
+        window.key("Tab", 9)
+        expect(window.ask("%s.indexOf(document.activeElement)" % USABLE), i, "Tab %d" % i)
+        expect(window.ask("getComputedStyle(document.activeElement).outlineStyle !== 'none'"), True, "outline of the focus, Tab %d" % i)
+
+
+def check_looks(window, places):
+    """Each page in both colour schemes: nothing pale, all of it by keyboard."""
+    for place in places:
+        for dark in (False, True):
+            window.look(1280, 800, dark)
+            window.open(place)
+            window.wait("location.href === '%s' && %s" % (place, READY))
+            expect(window.ask(PALE), [], "pale texts of %s, %s" % (place, "dark" if dark else "light"))
+        check_keyboard(window)
+
+
 def check(path, bin_dir, tests_dir):
     with Farm(bin_dir, tests_dir) as farm, browser.Browser(path) as window:
         job, player = farm.play("job", 300, TITLE)
@@ -198,6 +242,7 @@ def check(path, bin_dir, tests_dir):
         check_job(window, farm, job)
         check_live(window, farm)
         check_killed_agent(window, farm)
+        check_looks(window, [farm.http + place for place in ("/", "/job/" + job, "/device/pc-cpu/pc-cpu-player", "/compare/%s/j2" % job)])
         window.look(390, 800, dark=True)
         for place in ("/", "/job/" + job, "/device/pc-cpu/pc-cpu-player", "/compare/%s/j2" % job):
             window.open(farm.http + place)
@@ -217,7 +262,10 @@ def pictures(path, bin_dir, tests_dir, out):
         farm.play("agents", 6)
         for place, name, width, height, dark in (
                 ("/", "page-farm", 1100, 620, False), ("/job/" + job, "page-job", 1100, 880, False),
-                ("/job/" + job, "page-phone", 390, 780, True)):
+                ("/compare/%s/j2" % job, "page-compare", 1100, 700, False), ("/job/" + job, "page-phone", 390, 780, True),
+                ("/device/rk3399-mali/rk3399-mali-000", "page-device", 1100, 620, True)):
+            while name == "page-device" and len(farm.get("/api/devices/rk3399-mali-000")["history"]["ts_ms"]) < 8:
+                time.sleep(1)
             window.look(width, height, dark)
             window.open(farm.http + place)
             window.wait("location.pathname === '%s' && %s" % (place, READY))
@@ -235,6 +283,18 @@ def screen_of(output):
         line = line.split("\r")[-1].replace("\033[K", "")
         lines.append(html.escape(line).replace("\033[1m", "<b>").replace("\033[0m", "</b>"))
     return "\n".join(lines).rstrip()
+
+
+def report_picture(window, bin_dir, folder, out):
+    """`tune report` of the log that the run has left in the folder."""
+    name = os.path.join(out, "page-report.png")
+    subprocess.check_call([os.path.join(bin_dir, "tune"), "report", "tune.jsonl", "-o", "report.html"], cwd=folder)
+    window.look(1100, 880)
+    window.open("file://" + os.path.join(folder, "report.html"))
+    window.wait("document.querySelector('#layers')")
+    time.sleep(0.5)
+    window.picture(name, whole=False)
+    print(name, os.path.getsize(name), "bytes")
 
 
 def terminal_picture(window, bin_dir, out):
@@ -259,6 +319,7 @@ def terminal_picture(window, bin_dir, out):
             said += piece
         process.wait()
         os.close(to)
+        report_picture(window, bin_dir, folder, out)
         page = os.path.join(folder, "terminal.html")
         with open(page, "w", encoding="utf-8") as file:
             file.write("<!doctype html><meta charset=utf-8><style>body{margin:0;background:#14171a}pre{margin:0;padding:18px 22px;display:inline-block;"

@@ -162,6 +162,28 @@ static void a_newcomer_does_not_start_behind_what_was_only_guessed(void **state)
     assert_true(of_job[2] >= 10);
 }
 
+/* The same with leases of an agent that overlap, of another user: what is under way is a guess, too. */
+static void a_newcomer_does_not_start_behind_leases_under_way(void **state)
+{
+    struct rig *r = *state;
+    const double cost[] = {0, 5, 5};
+    int of_job[3] = {0};
+    cJSON *lease[3];
+
+    rig_add(r, submit_as(r, "ada", 0), 0, 60, 0);
+    lease[0] = rig_lease(r, "a", 8, 8);
+    for (int i = 0; i < 3; i++) { /* the next one is leased before one is answered */
+        if (i < 2)
+            lease[i + 1] = rig_lease(r, "a", 8, 8);
+        for (int k = 0; k < 8; k++)
+            rig_answer(r, lease[i], k, "ok", 5);
+        cJSON_Delete(lease[i]);
+    }
+    rig_add(r, submit_as(r, "bob", 0), 0, 20, 100);
+    run(r, 20, cost, of_job);
+    assert_in_range(of_job[2], 9, 11);
+}
+
 static void idle_time_is_not_saved_up(void **state)
 {
     struct rig *r = *state;
@@ -393,6 +415,7 @@ int main(void)
         cmocka_unit_test(the_weight_of_a_job_is_a_power_of_two),
         FACT(a_newcomer_starts_where_the_others_are),
         FACT(a_newcomer_does_not_start_behind_what_was_only_guessed),
+        FACT(a_newcomer_does_not_start_behind_leases_under_way),
         FACT(idle_time_is_not_saved_up),
         FACT(a_lease_is_one_batch_of_one_job),
         FACT(keys_do_not_share),

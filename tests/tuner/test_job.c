@@ -210,6 +210,7 @@ static void every_member_of_a_job_is_written_and_read(void **state)
     memcpy(a.network, "net", 4);
     memcpy(a.replay, "x.json", 7);
     memcpy(a.objective, "edp", 4);
+    a.plain = true;
     memcpy(a.strategy, "random", 7);
     a.early_stopping = 31;
     a.target_gflops = 41.5;
@@ -230,6 +231,7 @@ static void every_member_of_a_job_is_written_and_read(void **state)
     assert_string_equal(b.key, "rk3399");
     assert_string_equal(b.replay, "x.json");
     assert_string_equal(b.objective, "edp");
+    assert_true(b.plain);
     assert_string_equal(b.strategy, "random");
     assert_float_equal(b.time_s, 12.5, 0);
     assert_int_equal(b.early_stopping, 31);

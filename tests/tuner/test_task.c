@@ -665,6 +665,37 @@ static void a_template_limits_the_workloads_it_computes(void **state)
     job_fini(&j);
 }
 
+/* Winograd's is the one arithmetic of a convolution that does without some of its products. */
+static void plain_arithmetic_leaves_winograd_out(void **state)
+{
+    static const char conv[] = "conv2d f32 n=1 c=64 h=56 w=56 k=64 r=3 s=3 pad=1";
+    const struct device_desc d = test_cpu();
+    size_t n_winograd[2] = {0, 0}, n_arms[2];
+    struct why why = {""};
+    struct task t;
+    struct job j;
+
+    (void)state;
+    for (int plain = 0; plain < 2; plain++) {
+        named_job("", conv, NULL, &j);
+        j.plain = plain;
+        assert_int_equal(task_init(&t, &j, 0, &d, &why), ERR_OK);
+        for (size_t i = 0; i < t.n_arms; i++)
+            n_winograd[plain] += strstr(t.arms[i].id, "winograd") != NULL;
+        n_arms[plain] = t.n_arms;
+        task_fini(&t);
+        job_fini(&j);
+    }
+    assert_true(n_winograd[0] > 0);
+    assert_int_equal(n_winograd[1], 0);
+    assert_int_equal(n_arms[1], n_arms[0] - n_winograd[0]);
+    named_job("conv2d/winograd_tile", conv, NULL, &j);
+    j.plain = true;
+    assert_int_equal(task_init(&t, &j, 0, &d, &why), ERR_NOT_FOUND);
+    assert_non_null(strstr(why.text, "conv2d/winograd_tile is left out by --exactness plain"));
+    job_fini(&j);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -687,6 +718,7 @@ int main(void)
         cmocka_unit_test(finals_overrule_the_search),
         cmocka_unit_test(the_table_tells_a_gain_a_tie_and_a_default_that_stands),
         cmocka_unit_test(the_table_says_that_the_naive_kernel_is_faster),
+        cmocka_unit_test(plain_arithmetic_leaves_winograd_out),
         cmocka_unit_test(the_table_sums_a_network_and_tells_the_share_of_the_peak),
         cmocka_unit_test(the_table_fits_100_columns),
         cmocka_unit_test(a_refusal_is_that_of_the_template_named),

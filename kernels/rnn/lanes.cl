@@ -156,7 +156,7 @@ DEVICE void begin(STEP_PARAMS, int layer, int column)
 }
 
 /* The cell of VEC units from `unit` on. */
-DEVICE void cell_of(const __private VT *z, VT apart, STEP_PARAMS, int layer, int t, int unit, int column)
+DEVICE void cell_of(const VT *z, VT apart, STEP_PARAMS, int layer, int t, int unit, int column)
 {
     const long state = (long)layer * STATE + column;
     VT next;

@@ -586,56 +586,6 @@ static void a_lock_of_another_is_waited_for_and_a_dead_one_is_taken(void **state
     assert_int_equal(n_like("lock"), 0);
 }
 
-/* What is put below a name is answered with a status of its own. */
-struct refusal {
-    const char *method, *part;
-    int status;
-};
-
-static void refuse_some(struct server *server, const struct server_request *r, void *arg)
-{
-    const struct refusal *no = arg;
-
-    if (strcmp(r->method, no->method) == 0 && strstr(r->target, no->part)) {
-        server->n_fail = 1;
-        server->status = no->status;
-    }
-}
-
-/* A server that lets folders be made and refuses one of the other steps: whichever it is, no lock stays behind, and who
- * comes next need not wait for it. */
-static void a_push_that_fails_leaves_no_lock(void **state)
-{
-    static struct refusal refusals[] = {
-        {"PUT", "/l.lock/", 403}, {"PUT", "/l.lock/", 507}, {"PUT", "/l.lock/", 500}, {"GET", "/l", 403}};
-
-    (void)state;
-    s.is_dav = true;
-    s.age_s = 1;
-    server_put(&s, "/l", "a\n", 2);
-    for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
-        struct why why = {""};
-        int64_t n_new;
-
-        s.before = refuse_some;
-        s.arg = &refusals[i];
-        if (!push("/l", "b\n", false, &n_new, &why) || !why.text[0])
-            fail_msg("%s %s refused with %d: pushed", refusals[i].method, refusals[i].part, refusals[i].status);
-        if (n_like("lock"))
-            fail_msg("%s %s refused with %d leaves a lock: %s", refusals[i].method, refusals[i].part,
-                     refusals[i].status, why.text);
-        check_object("/l", "a\n");
-    }
-    s.before = NULL;
-    s.n_fail = 0;
-    {
-        int64_t n_new;
-
-        assert_int_equal(push("/l", "b\n", false, &n_new, NULL), ERR_OK);
-    }
-    check_object("/l", "a\nb\n");
-}
-
 static void without_guard_only_who_is_alone_may_push(void **state)
 {
     struct why why = {""};
@@ -834,7 +784,6 @@ int main(void)
         TEST(logs_are_pushed_under_their_etag),
         TEST(no_line_is_lost_to_a_faster_pusher),
         TEST(a_folder_locks_where_etags_are_not_obeyed),
-        TEST(a_push_that_fails_leaves_no_lock),
         TEST(a_lock_of_another_is_waited_for_and_a_dead_one_is_taken),
         TEST(without_guard_only_who_is_alone_may_push),
         TEST(logs_are_pulled_into_what_is_there),

@@ -129,8 +129,8 @@ static enum err check_fingerprint(struct call *c, const struct agent_register_ar
     const struct agent *a;
 
     while (!r->mix && (a = table_next(&c->t->agents, &at)) != NULL)
-        if (!a->gone && !silent(c->t, a) && strcmp(a->id, r->agent) != 0 && strcmp(a->key, r->key) == 0 &&
-            strcmp(a->fingerprint, r->fingerprint) != 0)
+        if (strcmp(a->fingerprint, r->fingerprint) != 0 && strcmp(a->key, r->key) == 0 && !a->gone &&
+            !silent(c->t, a) && strcmp(a->id, r->agent) != 0)
             return why_set(&c->why, ERR_EXISTS,
                            "conflict: key %s holds devices of fingerprint %.12s.. (agent %s), this one has %.12s..: "
                            "choose another key, or --mix",

@@ -70,6 +70,7 @@ static size_t tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_T
     tensor_fills(&out[0], SEED_X, 1000, 1);
     out[1].exact = out[1].random =
         (struct program_fill){.kind = FILL_INT, .seed = SEED_OFFSET, .lo = (double)-n, .hi = (double)(n - 1)};
+    out[1].random.kind = FILL_EDGES; /* -n, -1, 0 and n - 1 are there */
     out[1].random.seed += SEED_RANDOM;
     return 3;
 }

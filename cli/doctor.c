@@ -260,7 +260,7 @@ static void check_key_file(const char *path)
 static void check_certificate(const struct cli *c)
 {
     const struct tls_files files = {cli_text(c, "ca"), cli_text(c, "cert")};
-    char url[256];
+    char url[CMD_URL_BYTES];
     struct why why = {""};
 
     cmd_tracker_url(c, url, sizeof url);
@@ -278,9 +278,11 @@ static void check_tracker(const struct cli *c, const char *fingerprint)
 
     if (key_file)
         check_key_file(key_file);
-    if (!strchr(url, ',') && !check_network(url)) /* of several addresses one answers hello */
-        return;
-    check_certificate(c);
+    if (!strchr(url, ',')) { /* of several addresses one answers hello */
+        if (!check_network(url))
+            return;
+        check_certificate(c);
+    }
     e = link_open(&l, c, "tune", &why);
     if (tell(e == ERR_OK, "hello", e ? why.text : "version 1 agreed, key accepted")) {
         check_clock(l.client);

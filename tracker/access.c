@@ -91,6 +91,8 @@ enum err access_read_revoked(const char *path, struct buf *out, struct why *why)
     enum err e = file_read(path, out, why);
     int i_line = 0;
 
+    if (!e && strlen(buf_text(out)) != out->len) /* who stands behind it would be let in */
+        return why_set(why, ERR_INPUT, "%.300s: a text is expected, and there is a zero byte in it", path);
     for (const char *line = e ? "" : buf_text(out), *end; *line; line = end + (*end == '\n')) {
         char identity[KEY_IDENTITY_BYTES];
         const size_t n = strcspn(line, "\n");

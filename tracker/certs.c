@@ -215,8 +215,8 @@ enum err certs_make_ca(const char *dir, const struct cert_order *o, struct why *
         e = dir_make(dir, 0700, why);
     if (!e)
         e = write_new(key_path, key_pem, "", 0600, why);
-    if (!e)
-        e = write_new(path, pem, "", 0644, why);
+    if (!e && (e = write_new(path, pem, "", 0644, why)) != ERR_OK)
+        unlink(key_path); /* it is of no certificate that there is */
     explicit_bzero(key_pem, sizeof key_pem);
     mbedtls_pk_free(&self.key);
     return e;

@@ -16,6 +16,8 @@
 #define OPEN_MS 3300 /* of one try */
 #define NAP_MS 5     /* between looks at what another thread does */
 #define PAUSE_STEP_MS 50
+#define AWAY_MS 50        /* a pause while the tracker is away */
+#define BUSY_MS 250       /* while it is busy */
 #define LARGE_BYTES 32768 /* of a message that a tracker takes only from whom it knows (tracker/door.h) */
 
 struct client {
@@ -417,6 +419,12 @@ static enum err hello_ahead(struct client *c, const struct client_request *call,
     return hello_again(c, epoch, why);
 }
 
+/* Of a hello or an exchange: a later one may go well. */
+static bool is_passing(enum err e)
+{
+    return e == ERR_UNREACHABLE || e == ERR_TIMEOUT || e == ERR_BUSY;
+}
+
 /* One try. *again turns true when the same request has to be sent once more. */
 static enum err call_once(struct client *c, struct client_request *call, cJSON **result, struct blobs *received,
                           bool *again, struct why *why)
@@ -432,23 +440,23 @@ static enum err call_once(struct client *c, struct client_request *call, cJSON *
                 ? exchange(c, request, call->attach, call->id, nonce, call->wait_ms + REPLY_MS, &call->large, &r, why)
                 : ERR_NOMEM;
     cJSON_Delete(request);
-    *again = e == ERR_UNREACHABLE || e == ERR_TIMEOUT;
+    *again = is_passing(e);
     if (*again)
-        return stay_out(c, call, 50, why);
+        return stay_out(c, call, e == ERR_BUSY ? BUSY_MS : AWAY_MS, why);
     if (e)
         return e;
     if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(r.message.json, "hello"))) {
         *again = true;
         e = hello_again(c, epoch, why);
-        if (e == ERR_UNREACHABLE || e == ERR_TIMEOUT)
-            e = stay_out(c, call, 50, why);
+        if (is_passing(e))
+            e = stay_out(c, call, e == ERR_BUSY ? BUSY_MS : AWAY_MS, why);
     } else if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(r.message.json, "ok"))) {
         e = take_result(&r, result, received);
     } else {
         e = error_of(r.message.json, why);
         *again = e == ERR_BUSY;
         if (*again)
-            e = stay_out(c, call, 250, why);
+            e = stay_out(c, call, BUSY_MS, why);
     }
     reply_fini(&r);
     return e;

@@ -106,7 +106,7 @@ static double floor_of_users(const struct slug *s, const struct share *newcomer)
     double least = INFINITY;
 
     for (const struct share *h = s->shares; h; h = h->next)
-        if (h != newcomer && (h->n_open || h->guessed_ms > 0) && h->used_ms - h->guessed_ms < least)
+        if (h != newcomer && (h->n_open || h->n_guesses > 0) && h->used_ms - h->guessed_ms < least)
             least = h->used_ms - h->guessed_ms;
     return isfinite(least) && least > s->floor_ms ? least : s->floor_ms;
 }
@@ -117,7 +117,7 @@ static double floor_of_jobs(const struct lane *newcomer)
     double least = INFINITY;
 
     for (const struct lane *l = newcomer->slug->lanes; l; l = l->next)
-        if (l != newcomer && l->share == newcomer->share && (l->open.first || l->guessed_ms > 0) &&
+        if (l != newcomer && l->share == newcomer->share && (l->open.first || l->n_guesses > 0) &&
             l->used_ms - l->guessed_ms < least)
             least = l->used_ms - l->guessed_ms;
     return isfinite(least) && least > newcomer->share->floor_ms ? least : newcomer->share->floor_ms;
@@ -191,8 +191,9 @@ static void take_out(struct lane *l, struct tracker_trial *tr)
     l->slug->n_open--;
 }
 
-/* Adds to what was used, and to what of that is a guess. */
-static void charge(struct lane *l, double ms, double guess_ms)
+/* Adds to what was used, and to what of that is a guess, of `n` leases more or less. Sums of guesses that came and went
+ * leave crumbs. */
+static void charge(struct lane *l, double ms, double guess_ms, int n)
 {
     const double weight = job_weight(l->job);
 
@@ -200,6 +201,13 @@ static void charge(struct lane *l, double ms, double guess_ms)
     l->share->guessed_ms += guess_ms;
     l->used_ms += ms / weight;
     l->guessed_ms += guess_ms / weight;
+    l->share->n_guesses += n;
+    l->n_guesses += n;
+    assert(l->n_guesses >= 0 && l->share->n_guesses >= l->n_guesses);
+    if (!l->n_guesses)
+        l->guessed_ms = 0;
+    if (!l->share->n_guesses)
+        l->share->guessed_ms = 0;
 }
 
 struct tracker_trial *lane_take(struct tracker *t, const struct agent *a, struct slug *s, const char *fingerprint,
@@ -227,7 +235,7 @@ struct tracker_trial *lane_take(struct tracker *t, const struct agent *a, struct
     best->share->floor_ms = best->used_ms - best->guessed_ms;
     take_out(best, found);
     found->charged_ms = best->mean_ms;
-    charge(best, found->charged_ms, found->charged_ms);
+    charge(best, found->charged_ms, found->charged_ms, 1);
     return found;
 }
 
@@ -238,7 +246,7 @@ void lane_settle(struct tracker_trial *tr, double cost_ms)
     assert(l->job == tr->job && tr->charged_ms >= 0);
     if (cost_ms > 0)
         l->mean_ms += (cost_ms - l->mean_ms) / 8;
-    charge(l, (cost_ms > 0 ? cost_ms : 0) - tr->charged_ms, -tr->charged_ms);
+    charge(l, (cost_ms > 0 ? cost_ms : 0) - tr->charged_ms, -tr->charged_ms, tr->charged_ms > 0 ? -1 : 0);
     tr->charged_ms = 0;
 }
 

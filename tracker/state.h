@@ -96,9 +96,10 @@ struct trial_list {
 struct share {
     char user[CALL_USER_BYTES + 1];
     double used_ms;    /* device time so far */
-    double guessed_ms; /* of it for leases under way */
+    double guessed_ms; /* of it for leases under way, of which there are n_guesses */
     double floor_ms;   /* what its lane served last had used for certain: the user's new jobs start there */
     int64_t n_open;    /* trials in its lanes */
+    int64_t n_guesses;
     struct share *next;
 };
 
@@ -110,6 +111,7 @@ struct lane {
     char key[65];
     struct trial_list open;
     double used_ms, guessed_ms; /* weighted device time so far; of it for leases under way */
+    int64_t n_guesses;          /* those leases */
     double mean_ms;             /* guess for the next trial */
     struct lane *next;          /* of the same key */
 };

@@ -63,8 +63,7 @@ struct store;
 
 struct store_ops {
     const char *name;
-    const char
-        *file; /* the name in a fresh directory under which a backup is opened as a store; NULL = others make them */
+    const char *file; /* in a fresh directory, under which a backup is opened as a store; NULL = others make backups */
     /* Opens or makes the store in `where`, a directory or what else its kind understands; keeps `clock` (NULL = the
      * machine's), for when things were used. ERR_UNSUPPORTED for a newer schema, ERR_BUSY when another tracker has it,
      * ERR_UNREACHABLE when its server does not answer, ERR_IO, also for a damaged one. */

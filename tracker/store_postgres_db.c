@@ -14,10 +14,11 @@
 #define PING_MS 1000 /* so old may the last answer be when peers are answered: the lock is still ours */
 #define WHERE_BYTES 2048
 
-/* Who is silent for so long has lost the store, e.g. a tracker that was stopped: PING_MS is well below. */
+/* Who is silent for so long has lost the store, e.g. a tracker that was stopped: PING_MS is well below. Less may be
+ * set, but neither more nor no end (0). */
 #define SILENCE                                                                                                        \
-    "SELECT set_config(name, '10s', false) FROM pg_settings WHERE setting = '0' AND name IN "                          \
-    "('idle_session_timeout', 'idle_in_transaction_session_timeout')"
+    "SELECT set_config(name, '10s', false) FROM pg_settings WHERE CASE WHEN name IN ('idle_session_timeout', "         \
+    "'idle_in_transaction_session_timeout') THEN setting::bigint NOT BETWEEN 1 AND 10000 ELSE false END"
 
 /* Of the schema that the session writes to, so that several farms can share a database. */
 #define LOCK "(1953853029::bigint << 32) | current_schema()::regnamespace::oid::bigint"
@@ -321,14 +322,20 @@ static enum err check_schema(PGconn *db, struct why *why)
                          (long long)version, SCHEMA_VERSION);
 }
 
-/* Nobody waits for the disk but flush, by a connection of its own to the same server. */
+/* Nobody waits for the disk but flush, by a connection of its own to the same server: there the lock is seen. A name
+ * may lead to several, and to another one a moment later. */
 static enum err open_flusher(struct store *s, const char *where, struct why *why)
 {
     enum err e = connect_to(where, &s->flusher, why);
+    char lock[160];
 
-    if (!e && (strcmp(PQhost(s->flusher), PQhost(s->db)) != 0 || strcmp(PQport(s->flusher), PQport(s->db)) != 0))
-        e = why_set(why, ERR_UNREACHABLE, "PostgreSQL: the server is %s now, it was %s a moment ago",
-                    PQhost(s->flusher), PQhost(s->db));
+    snprintf(
+        lock, sizeof lock,
+        "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = 1953853029 AND pid = %lld",
+        (long long)number(s->db, "SELECT pg_backend_pid()", -1));
+    if (!e && number(s->flusher, lock, 0) < 1)
+        e = why_set(why, ERR_UNREACHABLE, "PostgreSQL: the server at %s is another now than a moment ago",
+                    PQhost(s->flusher));
     if (!e)
         e = run(s->flusher, "SET synchronous_commit = on; SET idle_session_timeout = 0", why);
     return e ? e : run(s->db, "SET synchronous_commit = off", why);

@@ -97,17 +97,24 @@ static enum err check_ca(const char *path, struct why *why)
     return e;
 }
 
+static int parse_key(mbedtls_pk_context *key, const struct buf *text)
+{
+    const unsigned char *pem = (const unsigned char *)buf_text(text);
+
+#if MBEDTLS_VERSION_MAJOR < 3
+    return mbedtls_pk_parse_key(key, pem, text->len + 1, NULL, 0);
+#else
+    return mbedtls_pk_parse_key(key, pem, text->len + 1, NULL, 0, random_bytes, NULL);
+#endif
+}
+
 static enum err check_private_key(const char *path, const struct buf *text, struct why *why)
 {
     mbedtls_pk_context key;
     int rv;
 
     mbedtls_pk_init(&key);
-#if MBEDTLS_VERSION_MAJOR < 3
-    rv = mbedtls_pk_parse_key(&key, (const unsigned char *)text->data, text->len + 1, NULL, 0);
-#else
-    rv = mbedtls_pk_parse_key(&key, (const unsigned char *)text->data, text->len + 1, NULL, 0, random_bytes, NULL);
-#endif
+    rv = parse_key(&key, text);
     mbedtls_pk_free(&key);
     return rv == 0 ? ERR_OK
                    : why_set(why, ERR_INPUT,
@@ -270,6 +277,8 @@ static enum err judge(const struct look *l, const mbedtls_x509_crt *peer, struct
     mbedtls_x509_dn_gets(name, sizeof name, &peer->subject);
     mbedtls_x509_dn_gets(issuer, sizeof issuer, &peer->issuer);
     day(&peer->valid_to, until);
+    if (!tls_wanted(l->url)) /* that it has one says enough */
+        return ERR_AUTH;
     if (check_days(whose, peer, said) != ERR_OK)
         return ERR_AUTH;
     if (l->flags & MBEDTLS_X509_BADCERT_NOT_TRUSTED)
@@ -311,17 +320,10 @@ static int set_up(struct look *l)
     mbedtls_ssl_conf_rng(&l->config, random_bytes, NULL);
     mbedtls_ssl_conf_verify(&l->config, meet, l);
     mbedtls_ssl_conf_ca_chain(&l->config, &l->ca, NULL);
-    if (rv == 0 && l->own_text.len) {
-        const unsigned char *text = (const unsigned char *)buf_text(&l->own_text);
-
-#if MBEDTLS_VERSION_MAJOR < 3
-        rv = mbedtls_pk_parse_key(&l->key, text, l->own_text.len + 1, NULL, 0);
-#else
-        rv = mbedtls_pk_parse_key(&l->key, text, l->own_text.len + 1, NULL, 0, random_bytes, NULL);
-#endif
-        if (rv == 0)
-            rv = mbedtls_ssl_conf_own_cert(&l->config, &l->own, &l->key);
-    }
+    if (rv == 0 && l->own_text.len)
+        rv = parse_key(&l->key, &l->own_text);
+    if (rv == 0 && l->own_text.len)
+        rv = mbedtls_ssl_conf_own_cert(&l->config, &l->own, &l->key);
     if (rv == 0)
         rv = mbedtls_ssl_setup(&l->ssl, &l->config);
     if (rv == 0)

@@ -80,6 +80,7 @@ static void unlease(struct tracker *t, struct tracker_trial *tr)
 static void forget(struct tracker *t, struct tracker_trial *tr)
 {
     if (tr->leased) {
+        lane_settle(tr, tr->charged_ms); /* of a job that is over: a guess no longer, its device is at work still */
         unlease(t, tr);
     } else {
         assert(tr->job->n_open > 0);

@@ -169,6 +169,13 @@ def main():
     agents = [Pod(f"agent-{i}", agent, given) for i in range(2)]
     until(lambda: all(a.probe() == 0 for a in agents), "the agents are not held for alive")
     need(agents[0].probe(POD_NAME="nobody") != 0, "an agent that its tracker does not know is held for alive")
+    os.mkdir(DIR + "/bin")  # what a tracker says of an agent that hangs: all devices on one line
+    for state, alive in (("idle", True), ("lost", False)):
+        with open(DIR + "/bin/tune", "w") as f:
+            f.write("#!/bin/sh\n" f"""echo '{{"devices":[{{"agent":"other","version":"1","state":"lost"}},"""
+                    f"""{{"agent":"{agents[0].name}","version":"1","state":"{state}","device":{{"state":"lost"}}}}]}}'\n""")
+        os.chmod(DIR + "/bin/tune", 0o755)
+        need((agents[0].probe(PATH=DIR + "/bin:/usr/bin:/bin") == 0) == alive, f"an agent that is {state} is probed wrongly")
 
     log = DIR + "/log.jsonl"
     run = subprocess.Popen([f"{BIN}/tune", "run", "--tracker", url, "--key-file", DIR + "/secret/farm.key", "--key", "tiles", "--device", "replay:" + space,

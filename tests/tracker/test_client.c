@@ -232,6 +232,29 @@ static void a_call_is_repeated_with_its_id_until_it_is_answered(void **state)
     client_close(c);
 }
 
+/* A tracker takes large messages only of whom it knows, and it may not know a new connection. */
+static void a_large_call_without_an_answer_is_led_by_a_hello(void **state)
+{
+    static const char *const ops[] = {"hello", "job_submit", "hello", "hello", "job_submit"};
+    static char body[40000];
+    struct wire *w = *state;
+    struct client *c = open_client(w);
+    cJSON *args = cJSON_CreateObject(), *result = NULL;
+
+    memset(body, 'b', sizeof body - 1);
+    cJSON_AddStringToObject(args, "body", body);
+    w->plan[1] = NO_REPLY;
+    w->plan[2] = BUSY; /* the hello's turn comes later */
+    assert_int_equal(client_call(c, "job_submit", args, NULL, 0, &result, NULL, NULL), ERR_OK);
+    assert_string_equal(text_in(result, "job"), "j1");
+    assert_int_equal(w->n, 5);
+    for (int i = 0; i < 5; i++)
+        assert_string_equal(seen_text(w, i, "op"), ops[i]);
+    assert_int_equal(w->at_ns[3] - w->at_ns[2], 250 * MS);
+    cJSON_Delete(result);
+    client_close(c);
+}
+
 struct patience {
     int64_t out_ms[8];
     int n, enough;
@@ -646,6 +669,7 @@ int main(void)
         FACT(a_host_that_refuses_is_dialled_for_as_long),
         FACT(a_hello_that_is_not_understood_is_an_error),
         FACT(a_call_is_repeated_with_its_id_until_it_is_answered),
+        FACT(a_large_call_without_an_answer_is_led_by_a_hello),
         FACT(who_waits_is_asked_how_long_it_may_take),
         FACT(who_waits_may_give_up_before_the_first_answer),
         FACT(an_error_of_the_tracker_comes_with_its_words),

@@ -401,7 +401,6 @@ static void deadlines_are_looked_at_a_few_times_a_lease(void **state)
     assert_null(r->t->leased.first);
 }
 
-/* A stopped process, a machine asleep, a disk that took its time: the peers could not be heard. */
 /* Stopped between the begin of a turn and a request of it. */
 static void who_is_heard_behind_a_pause_within_a_turn_was_not_heard_later(void **state)
 {
@@ -426,6 +425,7 @@ static void who_is_heard_behind_a_pause_within_a_turn_was_not_heard_later(void *
     buf_fini(&bytes);
 }
 
+/* A stopped process, a machine asleep, a disk that took its time: the peers could not be heard. */
 static void a_pause_of_the_tracker_ends_no_lease(void **state)
 {
     struct rig *r = *state;

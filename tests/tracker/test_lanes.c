@@ -184,6 +184,26 @@ static void a_newcomer_does_not_start_behind_leases_under_way(void **state)
     assert_in_range(of_job[2], 9, 11);
 }
 
+/* A job that ends with leases under way leaves no guess behind: else whoever comes later is served alone for as long.
+ */
+static void what_a_cancelled_job_had_leased_is_no_guess_for_ever(void **state)
+{
+    struct rig *r = *state;
+    const double cost[] = {0, 5, 5, 5};
+    int of_job[4] = {0};
+    cJSON *lease;
+
+    rig_add(r, submit_as(r, "ada", 0), 0, 60, 0);
+    rig_add(r, submit_as(r, "ada", 0), 0, 60, 100);
+    lease = rig_lease(r, "a", 8, 8);
+    rig_do(r, "job_cancel", "{'job':'j%d'}", (int)job_of_lease(lease, 0));
+    cJSON_Delete(lease);
+    run(r, 10, cost, of_job);
+    rig_add(r, submit_as(r, "bob", 0), 0, 20, 200);
+    run(r, 20, cost, of_job);
+    assert_in_range(of_job[3], 9, 11);
+}
+
 static void idle_time_is_not_saved_up(void **state)
 {
     struct rig *r = *state;
@@ -416,6 +436,7 @@ int main(void)
         FACT(a_newcomer_starts_where_the_others_are),
         FACT(a_newcomer_does_not_start_behind_what_was_only_guessed),
         FACT(a_newcomer_does_not_start_behind_leases_under_way),
+        FACT(what_a_cancelled_job_had_leased_is_no_guess_for_ever),
         FACT(idle_time_is_not_saved_up),
         FACT(a_lease_is_one_batch_of_one_job),
         FACT(keys_do_not_share),

@@ -251,6 +251,8 @@ static void a_key_in_the_list_is_refused_from_the_next_start_on(void **state)
     farm_stop(&f);
     assert_int_equal(file_replace(list, "user:bob\nbob\n", 13, 0600, &why), ERR_OK);
     REFUSED("revoked:2: 'bob': expected agent:NAME or user:NAME", "--key-file", key, "--revoked", list);
+    assert_int_equal(file_replace(list, "user:al\0\nuser:bob\n", 19, 0600, &why), ERR_OK);
+    REFUSED("revoked: a text is expected", "--key-file", key, "--revoked", list);
 }
 
 /* Also while a tracker has it open. */

@@ -239,9 +239,10 @@ def _verify_results(
     from . import _opencl
 
     names = list(spec["tune_params"])
+    context = _opencl.Context()
     for r in results:
         if r["status"] == "ok":
-            outputs = _opencl.run_once(spec, {n: r[n] for n in names})
+            outputs = _opencl.run_once(spec, {n: r[n] for n in names}, context)
             if not verify(answer, outputs, atol):
                 r.update(status="wrong", time=math.inf, why="refused by verify")
     good = {_key({n: r[n] for n in names}) for r in results if r["status"] == "ok"}

@@ -76,6 +76,15 @@ class Kernel(unittest.TestCase):
         self.assertEqual(len(second), 4)
         self.assertEqual([r["timestamp"] for r in second[:2]], [r["timestamp"] for r in first])
 
+    def test_results_are_of_this_kernel_when_the_cache_ends_with_anothers(self):
+        some = {"strategy": "grid", "restrictions": "block_size_x == 64", "cache": "two.jsonl"}
+        first, first_env = tuned(**some)
+        other = tune.tune_kernel("add", SOURCE + "// other\n", N, ARGS, PARAMS, **GRID, **FAST, **some)[0]
+        again, env = tuned(**some)
+        self.assertEqual([r["times"] for r in again], [r["times"] for r in first])
+        self.assertIn(env["best"]["times"], [r["times"] for r in [*first, first_env["best"]]])
+        self.assertEqual((len(first), len(other)), (3, 3))
+
     def test_a_callback_that_raises_ends_the_run(self):
         def callback(event):
             if event["event"] == "best":
@@ -105,12 +114,15 @@ class Kernel(unittest.TestCase):
             ("observers: not supported", {"observers": [1]}),
             ("expected max_fevals", {"strategy_options": {"popsize": 3}}),
             ("expected 'OpenCL' or 'CUDA'", {"lang": "HIP"}),
+            ("defines\\['VEC2'\\]: a function", {"defines": {"VEC2": lambda p: 1}}),
             ("CompilerOptions: expected texts of letters", {"defines": {"VEC2": "("}}),
         ):
             with self.subTest(words), self.assertRaisesRegex((ValueError, TypeError, tune.TuneError), words):
                 tuned(**more)
         with self.assertRaisesRegex(TypeError, "argument arg0: expected a numpy array"):
             tune.tune_kernel("add", SOURCE, N, [1.0], PARAMS)
+        with self.assertRaisesRegex(TypeError, "argument arg0: bytes of another order"):
+            tune.tune_kernel("add", SOURCE, N, [A.astype(A.dtype.newbyteorder())], PARAMS)
         with self.assertRaisesRegex(FileNotFoundError, "no file none.cl"):
             tune.tune_kernel("add", "none.cl", N, ARGS, PARAMS)
 

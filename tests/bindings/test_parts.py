@@ -227,10 +227,18 @@ class Farm:
     """A tracker and an agent that answers from a recording, on 127.0.0.1."""
 
     def __enter__(self):
+        self.children = []
+        try:
+            return self.start()
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def start(self):
         folder = os.path.dirname(tune.program())
         self.said = open("tracker.said", "w+", encoding="utf-8")
         tracker = [os.path.join(folder, "tune-tracker"), "--listen", "tcp://127.0.0.1:0", "--store", "store"]
-        self.children = [subprocess.Popen(tracker, stdout=self.said, stderr=subprocess.STDOUT)]
+        self.children.append(subprocess.Popen(tracker, stdout=self.said, stderr=subprocess.STDOUT))
         self.url = ""
         for _ in range(200):
             with open("tracker.said", encoding="utf-8") as f:

@@ -64,15 +64,19 @@ class _Work:
             self._folder.cleanup()
             raise
         self.log = os.fspath(log) if log is not None else os.path.join(self._folder.name, "log.jsonl")
-        self._n_before = os.path.getsize(self.log) if os.path.exists(self.log) else 0
 
-    def records(self, params: "Iterable[str]") -> "list[dict[str, Any]]":
-        """Those of this very kernel: the version of the newest one, as `tune` writes it, tells it from others."""
+    def records(self, params: "Iterable[str]", done: "Optional[Mapping[str, Any]]") -> "list[dict[str, Any]]":
+        """Those of this very kernel: the version of the best one, which the event `done` names (else of the newest), tells
+        it from others in the log."""
         if not os.path.exists(self.log):
             return []
+        task = ((done or {}).get("tasks") or [{}])[0]
+        best = task.get("best") or {}
         own = [r for r in iter_log(self.log) if set(r["knobs"]) == set(params) and not r.get("template")]
-        last = own[-1] if own else {}
-        return [r for r in own if all(r.get(k) == last.get(k) for k in ("workload", "template_version", "fingerprint"))]
+        own = [r for r in own if r["workload"] == task.get("workload", r["workload"])]
+        named = [r for r in own if r["knobs"] == best.get("knobs") and r.get("time_ns") == best.get("time_ns")]
+        mark = (named or own or [{}])[-1]
+        return [r for r in own if all(r.get(k) == mark.get(k) for k in ("template_version", "fingerprint"))]
 
     def close(self) -> None:
         self._folder.cleanup()
@@ -180,7 +184,7 @@ def tune_kernel(
     work = _Work(spec, cache)
     try:
         done, words = _run(work, strategy, options, callback)
-        records = work.records(tune_params)
+        records = work.records(tune_params, done)
         if not records:
             raise _program.failed(2, words)
         searched = [r for r in records if r.get("purpose") == "search"]
@@ -209,24 +213,10 @@ def tune_kernel(
 def _run(
     work: _Work, strategy: "Union[None, str, _search.Searcher]", options: "Mapping[str, Any]", callback: Any
 ) -> "tuple[Any, str]":
-    link: Optional[_search.Link] = None
     args = ["run", "--kernel-spec", work.job, "-o", work.log, "--json", *_program.options_of(options)]
-    process: "list[_program.Process]" = []
     if isinstance(strategy, str):
         args += ["--strategy", strategy]
-    elif strategy is not None:
-        link = _search.Link(_search.serve(strategy), lambda: process[0].stop())
-        args += ["--strategy", link.strategy]
-    try:
-        process.append(_program.Process(args))
-        if link:
-            link.start()
-        code, words, done = _program.drive(process[0], [callback] if callback else [])
-    finally:
-        if link:
-            link.close()
-    if link and link.error:
-        raise link.error
+    code, words, done = _search.drive(args, None if isinstance(strategy, str) else strategy, callback)
     if code not in (0, 2):
         raise _program.failed(code, words)
     return done, words
@@ -318,7 +308,12 @@ class Runner:
         self._process: Optional[_program.Process] = None
         self._link = _search.Link(self._handle, lambda: self._process.stop() if self._process else None)
         args = ["run", "--kernel-spec", self._work.job, "-o", self._work.log, "--json", "--strategy", self._link.strategy]
-        self._process = _program.Process([*args, *_program.options_of(more)])
+        try:
+            self._process = _program.Process([*args, *_program.options_of(more)])
+        except BaseException:
+            self._link.close()
+            self._work.close()
+            raise
         self._link.start()
         self._end: "Optional[tuple[int, str, Any]]" = None
         self._thread = threading.Thread(target=self._follow, daemon=True)
@@ -351,7 +346,7 @@ class Runner:
             return self._futures[key]
 
     def close(self, finals: bool = True) -> None:
-        """Ends the job: with finals of the best five, or at once. What is still waited for is cancelled."""
+        """Ends the job: with finals of the best five, or at once; what is waited for then ends with a TuneError."""
         with self._lock:
             first, self._closed = not self._closed, True
             self._hand_out()
@@ -361,7 +356,7 @@ class Runner:
             self._process.stop()
         self._thread.join()
         self._link.close()
-        records = self._work.records(self._names)
+        records = self._work.records(self._names, self._end[2] if self._end else None)
         winner = best_of(records)
         self.best = result_of(winner) if winner else None
         self._work.close()
@@ -413,6 +408,8 @@ class Runner:
         if self._link.error:
             return f"the runner has ended: {self._link.error}"
         assert self._end
+        if self._closed:
+            return "the runner was closed"
         return str(_program.failed(self._end[0], self._end[1]))
 
     def _follow(self) -> None:

@@ -12,6 +12,8 @@ import threading
 import time
 from typing import Any, Callable, Mapping, Optional, Protocol, Sequence, runtime_checkable
 
+from . import _program
+
 Config = Mapping[str, Any]
 
 END_S = 5  # for a searcher to come to the end of what it is at
@@ -108,3 +110,23 @@ def serve(searcher: Searcher) -> "Callable[[Link, dict[str, Any]], None]":
             link.answer(searcher.ask(message["n"]))
 
     return handle
+
+
+def drive(
+    args: "Sequence[str]", searcher: Optional[Searcher], callback: "Optional[_program.Callback]"
+) -> "tuple[int, str, Optional[_program.Event]]":
+    """Runs `tune` to its end, beside a searcher if there is one; exit code, words, the event `done`. What the searcher or
+    the callback raises ends it and is raised."""
+    process: "list[_program.Process]" = []
+    link = Link(serve(searcher), lambda: process[0].stop()) if searcher is not None else None
+    try:
+        process.append(_program.Process([*args, *(["--strategy", link.strategy] if link else [])]))
+        if link:
+            link.start()
+        end = _program.drive(process[0], [callback] if callback else [])
+    finally:
+        if link:
+            link.close()
+    if link and link.error:
+        raise link.error
+    return end

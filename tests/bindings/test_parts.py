@@ -152,6 +152,13 @@ class Runs(unittest.TestCase):
         with self.assertRaisesRegex(ZeroDivisionError, "mine"):
             tune.run(device=REPLAY, trials=1000, strategy=Walk(3))
 
+    def test_a_searcher_of_two_spaces_is_refused(self):
+        handle = _search.serve(Walk())
+        start = {"event": "start", "knobs": {"a": [1]}, "constraints": [], "budget": 1, "seed": 0}
+        handle(None, start)
+        with self.assertRaisesRegex(ValueError, "one space"):
+            handle(None, start)
+
     def test_what_tune_refuses_is_told_in_its_words(self):
         with self.assertRaisesRegex(tune.TuneError, 'no strategy "luck"'):
             replay(strategy="luck")

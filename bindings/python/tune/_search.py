@@ -100,8 +100,13 @@ def _plain(value: Any) -> Any:
 
 def serve(searcher: Searcher) -> "Callable[[Link, dict[str, Any]], None]":
     """What a Link does for a searcher."""
+    started = False
 
     def handle(link: Link, message: "dict[str, Any]") -> None:
+        nonlocal started
+        if message["event"] == "start" and started:
+            raise ValueError("a searcher serves one space: run one workload, and template= one of its templates")
+        started = True
         if message["event"] == "start" and hasattr(searcher, "start"):
             searcher.start(message["knobs"], message["constraints"], message["budget"], message["seed"])
         elif message["event"] == "tell":

@@ -152,6 +152,18 @@ class Ask(unittest.TestCase):
         finals = [r for r in tune.iter_log("runner.jsonl") if r["purpose"] == "final"]
         self.assertGreater(len(finals), 0)
 
+    def test_a_runner_does_not_take_another_versions_result_for_its_own(self):
+        def measured(source):
+            more = {"cache": "versions.jsonl", "iterations": 1, "options": {"min_repeat_ms": 1}}
+            with tune.Runner("add", source, N, ARGS, PARAMS, **more, **GRID) as run:
+                return run({"block_size_x": 64, "VEC": 4})
+
+        first = measured(SOURCE)
+        self.assertEqual(measured(SOURCE), first)
+        self.assertNotEqual(measured(SOURCE + "// other\n")["times"], first["times"])
+        with self.assertRaisesRegex(tune.TuneError, "several versions of the kernel"):
+            measured(SOURCE)
+
     def test_an_error_in_the_middle_ends_the_job_and_is_the_callers(self):
         with self.assertRaisesRegex(ZeroDivisionError, "mine"):
             with tune.Runner("add", SOURCE, N, ARGS, PARAMS, iterations=1, **GRID):

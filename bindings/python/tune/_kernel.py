@@ -293,6 +293,7 @@ class Runner:
         self._closed = False
         self._read = 0
         self._newest: "dict[Any, dict[str, Any]]" = {}
+        self._versions: "dict[Any, set[Any]]" = {}  # of the records that were there before
         members = dict(
             kernel_name=kernel_name,
             kernel_source=kernel_source,
@@ -302,6 +303,7 @@ class Runner:
             **spec,
         )
         self._work = _Work(_spec_members(members), cache)
+        self._n_before = os.path.getsize(self._work.log) if os.path.exists(self._work.log) else 0
         more = {"trials": MANY, "repeat": iterations, **(options or {})}
         if "tracker" not in more:
             more.setdefault("device", _device(device, platform, spec.get("lang")))
@@ -388,6 +390,10 @@ class Runner:
             future.set_result({**message["knobs"], "time": math.inf, "times": [], "status": "invalid", "why": why})
             return
         self._look()
+        if len(self._versions.get(key, ())) > 1:  # a tell does not say of which
+            words = "results of several versions of the kernel for this config: give each a cache of its own"
+            future.set_exception(_program.TuneError(f"{self._work.log}: {words}"))
+            return
         record = self._newest.get(key)
         failed = {**message["knobs"], "time": math.inf, "times": [], "status": "limits", "why": "no program"}
         future.set_result(result_of(record) if record else failed)
@@ -399,10 +405,15 @@ class Runner:
             for line in f:
                 if not line.endswith(b"\n"):
                     break
+                is_new = self._read >= self._n_before
                 self._read += len(line)
                 record = parse_line(line)
-                if record and record.get("purpose") == "search":
-                    self._newest[_key(record["knobs"])] = record
+                if not record or record.get("purpose") != "search":
+                    continue
+                key = _key(record["knobs"])
+                self._newest[key] = record
+                version = {tuple(record.get(k) for k in ("workload", "template_version", "fingerprint"))}
+                self._versions[key] = version if is_new else self._versions.get(key, set()) | version
 
     def _words(self) -> str:
         if self._link.error:

@@ -6,6 +6,7 @@ import unittest
 import numpy as np
 
 import tune
+from tune import _opencl
 
 # Sums of two arrays; VEC == 3 is wrong by one.
 SOURCE = """
@@ -103,6 +104,11 @@ class Kernel(unittest.TestCase):
         )
         self.assertEqual({r["VEC"] for r in results if r["status"] == "wrong"}, {3})
         self.assertEqual(len(results), 9)
+
+    def test_what_a_compiler_says_is_told_however_long(self):
+        text = "\n".join(f"int f{i}(void) {{ return nothing{i}; }}" for i in range(200))
+        with self.assertRaisesRegex(tune.TuneError, "does not build: (.|\n)*nothing0"):
+            _opencl.Context()._build(text, "")
 
     def test_what_cannot_be_is_told_in_one_line(self):
         for words, more in (

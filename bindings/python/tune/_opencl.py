@@ -107,9 +107,12 @@ class Context:
         self.check("clCreateProgramWithSource", error.value)
         code = self.cl.clBuildProgram(c_void_p(program), 0, None, options.encode(), None, None)
         if code != _SUCCESS:
-            log = ctypes.create_string_buffer(4096)
-            device = c_void_p(self.device)
-            self.cl.clGetProgramBuildInfo(c_void_p(program), device, _BUILD_LOG, c_size_t(4096), log, None)
+            n = c_size_t(0)
+            about = (c_void_p(program), c_void_p(self.device), _BUILD_LOG)
+            self.cl.clGetProgramBuildInfo(*about, c_size_t(0), None, byref(n))
+            log = ctypes.create_string_buffer(n.value + 1)
+            self.cl.clGetProgramBuildInfo(*about, n, log, None)
+            self.cl.clReleaseProgram(c_void_p(program))
             raise TuneError(f"the kernel does not build: {log.value.decode(errors='replace')}")
         return int(program)
 

@@ -317,8 +317,8 @@ enum onnx_role onnx_group_query_part(struct onnx_import *m, const Onnx__NodeProt
     struct onnx_view s;
     int64_t d;
 
-    if (!onnx_is_activation(x) || x->shape.rank != 3 || n_q < 1 || n_q > GRAPH_MAX_ELEMS || n_kv < 1 || n_kv > n_q ||
-        x->shape.dim[2] % heads)
+    if (part < 0 || part > 2 || !onnx_is_activation(x) || x->shape.rank != 3 || n_q < 1 || n_q > GRAPH_MAX_ELEMS ||
+        n_kv < 1 || n_kv > n_q || x->shape.dim[2] % heads)
         return onnx_refuse(m, "expected an activation of 3 dimensions and whole heads");
     onnx_view_of(x, &s);
     if (!onnx_view_is_bare(&s))

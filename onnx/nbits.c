@@ -59,7 +59,8 @@ static bool read_blocks(struct onnx_import *m, const Onnx__NodeProto *node, stru
         return onnx_refuse(m, "expected 2, 4 or 8 bits, and whole blocks"), false;
     blocks = (b->k + b->size - 1) / b->size;
     b->packed = b->zero && !b->zero->is_float;
-    if (!is_constant_of(b->w, b->n * blocks * (b->size * b->bits / 8)) || !is_constant_of(b->scale, b->n * blocks) ||
+    if (!is_constant_of(b->w, b->n * blocks * (b->size * b->bits / 8)) || b->w->is_float ||
+        !is_constant_of(b->scale, b->n * blocks) ||
         (b->zero && !is_constant_of(b->zero, b->n * (b->packed ? (blocks * b->bits + 7) / 8 : blocks))))
         return onnx_refuse(m, "expected constant weights, scales and zero points that fit"), false;
     return true;

@@ -30,6 +30,8 @@ struct strategy {
     int to, from;         /* -1 = closed */
     struct buf out, line; /* not written yet, not read whole yet */
     size_t n_asked;       /* 0 = no question is open */
+    cJSON *answer;        /* whose configs from `next` on are not taken yet; NULL = none */
+    const cJSON *next;
     size_t n_barren;
     bool ended;
     struct why why;
@@ -204,30 +206,49 @@ static enum err take_config(struct strategy *s, const cJSON *item, struct propos
     return i < b->history.n ? put_tell(s, &c, b->history.items[i].value, NULL) : ERR_OK;
 }
 
-static enum err take_answer(struct strategy *s, const cJSON *answer, struct proposal *out, size_t *n_out)
+static void drop_answer(struct strategy *s)
 {
-    const size_t n_before = *n_out, n_asked = s->n_asked;
-    const cJSON *list = NULL, *item;
-    size_t n = 0;
+    cJSON_Delete(s->answer);
+    s->answer = NULL;
+    s->next = NULL;
+}
+
+/* Configs of the answer until there are n proposals: it may be to a question for more. */
+static enum err take_configs(struct strategy *s, size_t n, struct proposal *out, size_t *n_out)
+{
+    const size_t n_before = *n_out;
+    enum err e = ERR_OK;
+
+    for (; s->next && *n_out < n && !e; s->next = s->next->next)
+        e = take_config(s, s->next, out, n_out);
+    s->n_barren = *n_out > n_before ? 0 : s->n_barren;
+    if (s->next)
+        return e;
+    drop_answer(s);
+    s->ended |= s->n_barren == MAX_BARREN;
+    return e;
+}
+
+/* Keeps `answer`. */
+static enum err take_answer(struct strategy *s, cJSON *answer)
+{
+    const size_t n_asked = s->n_asked;
+    const cJSON *list = NULL;
     enum err e = json_get_array(answer, "configs", &list, &s->why);
 
     s->n_asked = 0;
+    s->answer = answer;
     if (!e && (size_t)cJSON_GetArraySize(list) > n_asked)
         e = why_set(&s->why, ERR_INPUT, "%d configs, where %zu were asked for", cJSON_GetArraySize(list), n_asked);
     if (e)
         return why_prefix(&s->why, e, "an answer of the searcher");
-    cJSON_ArrayForEach(item, list)
-    {
-        n++;
-        if (!e)
-            e = take_config(s, item, out, n_out);
-    }
-    s->n_barren = *n_out > n_before ? 0 : s->n_barren + 1;
-    s->ended = n == 0 || s->n_barren == MAX_BARREN;
-    return e;
+    s->next = list->child;
+    s->ended = !s->next;
+    s->n_barren++;
+    return ERR_OK;
 }
 
-static enum err take_line(struct strategy *s, struct proposal *out, size_t *n_out)
+static enum err take_line(struct strategy *s)
 {
     const char *end = memchr(s->line.data, '\n', s->line.len);
     const size_t n = (size_t)(end - s->line.data);
@@ -237,8 +258,7 @@ static enum err take_line(struct strategy *s, struct proposal *out, size_t *n_ou
     if (e)
         why_prefix(&s->why, e, "an answer of the searcher");
     else
-        e = take_answer(s, answer, out, n_out);
-    cJSON_Delete(answer);
+        e = take_answer(s, answer);
     memmove(s->line.data, s->line.data + n + 1, s->line.len - n - 1);
     s->line.len -= n + 1;
     return e;
@@ -258,6 +278,7 @@ static void fini(struct strategy *s)
         proc_kill(s->pid, SIGKILL, true);
         (void)proc_wait(s->pid, -1, NULL);
     }
+    drop_answer(s);
     buf_fini(&s->out);
     buf_fini(&s->line);
     base_free(s);
@@ -312,14 +333,16 @@ static enum err ask(struct strategy *s, size_t n, struct proposal *out, size_t *
     enum err e = start_ask(&s->base.start, &s->base.ground, n, out, &n_done);
 
     while (!e && n_done < n && !s->ended) {
-        if (s->n_asked == 0)
+        if (!s->next && s->n_asked == 0)
             e = put_ask(s, n - n_done);
-        if (!e)
+        if (!e && !s->next)
             e = wait_line(s, end_ns);
         if (e == ERR_NOT_FOUND)
             e = ended(s);
-        else if (!e)
-            e = take_line(s, out, &n_done);
+        else if (!e && !s->next)
+            e = take_line(s);
+        if (!e)
+            e = take_configs(s, n, out, &n_done);
         if (n_done > 0 || clock_read_ns(NULL) > end_ns)
             break;
     }

@@ -6,6 +6,7 @@ import unittest
 import numpy as np
 
 import tune
+from tune import _opencl
 
 # Sums of two arrays; VEC == 3 is wrong by one.
 SOURCE = """
@@ -76,6 +77,15 @@ class Kernel(unittest.TestCase):
         self.assertEqual(len(second), 4)
         self.assertEqual([r["timestamp"] for r in second[:2]], [r["timestamp"] for r in first])
 
+    def test_results_are_of_this_kernel_when_the_cache_ends_with_anothers(self):
+        some = {"strategy": "grid", "restrictions": "block_size_x == 64", "cache": "two.jsonl"}
+        first, first_env = tuned(**some)
+        other = tune.tune_kernel("add", SOURCE + "// other\n", N, ARGS, PARAMS, **GRID, **FAST, **some)[0]
+        again, env = tuned(**some)
+        self.assertEqual([r["times"] for r in again], [r["times"] for r in first])
+        self.assertIn(env["best"]["times"], [r["times"] for r in [*first, first_env["best"]]])
+        self.assertEqual((len(first), len(other)), (3, 3))
+
     def test_a_callback_that_raises_ends_the_run(self):
         def callback(event):
             if event["event"] == "best":
@@ -95,6 +105,11 @@ class Kernel(unittest.TestCase):
         self.assertEqual({r["VEC"] for r in results if r["status"] == "wrong"}, {3})
         self.assertEqual(len(results), 9)
 
+    def test_what_a_compiler_says_is_told_however_long(self):
+        text = "\n".join(f"int f{i}(void) {{ return nothing{i}; }}" for i in range(200))
+        with self.assertRaisesRegex(tune.TuneError, "does not build: (.|\n)*nothing0"):
+            _opencl.Context()._build(text, "")
+
     def test_what_cannot_be_is_told_in_one_line(self):
         for words, more in (
             ("unknown name 'foo'", {"restrictions": "foo < 3"}),
@@ -105,12 +120,15 @@ class Kernel(unittest.TestCase):
             ("observers: not supported", {"observers": [1]}),
             ("expected max_fevals", {"strategy_options": {"popsize": 3}}),
             ("expected 'OpenCL' or 'CUDA'", {"lang": "HIP"}),
+            ("defines\\['VEC2'\\]: a function", {"defines": {"VEC2": lambda p: 1}}),
             ("CompilerOptions: expected texts of letters", {"defines": {"VEC2": "("}}),
         ):
             with self.subTest(words), self.assertRaisesRegex((ValueError, TypeError, tune.TuneError), words):
                 tuned(**more)
         with self.assertRaisesRegex(TypeError, "argument arg0: expected a numpy array"):
             tune.tune_kernel("add", SOURCE, N, [1.0], PARAMS)
+        with self.assertRaisesRegex(TypeError, "argument arg0: bytes of another order"):
+            tune.tune_kernel("add", SOURCE, N, [A.astype(A.dtype.newbyteorder())], PARAMS)
         with self.assertRaisesRegex(FileNotFoundError, "no file none.cl"):
             tune.tune_kernel("add", "none.cl", N, ARGS, PARAMS)
 
@@ -139,6 +157,18 @@ class Ask(unittest.TestCase):
         self.assertEqual(len(searched), len(knobs))  # each once
         finals = [r for r in tune.iter_log("runner.jsonl") if r["purpose"] == "final"]
         self.assertGreater(len(finals), 0)
+
+    def test_a_runner_does_not_take_another_versions_result_for_its_own(self):
+        def measured(source):
+            more = {"cache": "versions.jsonl", "iterations": 1, "options": {"min_repeat_ms": 1}}
+            with tune.Runner("add", source, N, ARGS, PARAMS, **more, **GRID) as run:
+                return run({"block_size_x": 64, "VEC": 4})
+
+        first = measured(SOURCE)
+        self.assertEqual(measured(SOURCE), first)
+        self.assertNotEqual(measured(SOURCE + "// other\n")["times"], first["times"])
+        with self.assertRaisesRegex(tune.TuneError, "several versions of the kernel"):
+            measured(SOURCE)
 
     def test_an_error_in_the_middle_ends_the_job_and_is_the_callers(self):
         with self.assertRaisesRegex(ZeroDivisionError, "mine"):

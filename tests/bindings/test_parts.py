@@ -6,15 +6,17 @@ import math
 import os
 import random
 import re
+import select
 import subprocess
 import sys
+import threading
 import time
 import unittest
 import warnings
 import zipfile
 
 import tune
-from tune import _metrics, _restrict
+from tune import _metrics, _restrict, _search
 
 ROOT = os.environ["TUNE_ROOT"]
 REPLAY = f"replay:{ROOT}/examples/recorded/tiles.json"
@@ -150,6 +152,13 @@ class Runs(unittest.TestCase):
         with self.assertRaisesRegex(ZeroDivisionError, "mine"):
             tune.run(device=REPLAY, trials=1000, strategy=Walk(3))
 
+    def test_a_searcher_of_two_spaces_is_refused(self):
+        handle = _search.serve(Walk())
+        start = {"event": "start", "knobs": {"a": [1]}, "constraints": [], "budget": 1, "seed": 0}
+        handle(None, start)
+        with self.assertRaisesRegex(ValueError, "one space"):
+            handle(None, start)
+
     def test_what_tune_refuses_is_told_in_its_words(self):
         with self.assertRaisesRegex(tune.TuneError, 'no strategy "luck"'):
             replay(strategy="luck")
@@ -175,14 +184,68 @@ class Runs(unittest.TestCase):
         self.assertIn("TUNE_PROGRAM=/none: no program there", said)
 
 
+class Links(unittest.TestCase):
+    ASK = b'{"event":"ask","n":1}\n'
+
+    def test_one_whose_searcher_raised_ends_though_nobody_reads_the_rest(self):
+        def handle(link, message):
+            raise ZeroDivisionError("mine")
+
+        link = _search.Link(handle, lambda: None)
+        link.start()
+        pipe = os.open(link._paths[0], os.O_WRONLY | os.O_NONBLOCK)
+        os.write(pipe, self.ASK)
+        link._thread.join(10)
+        with self.assertRaises(BlockingIOError):
+            while True:
+                os.write(pipe, bytes(4096))
+        os.close(pipe)
+        closing = threading.Thread(target=link.close, daemon=True)
+        closing.start()
+        closing.join(10)
+        self.assertFalse(closing.is_alive())
+        self.assertIsInstance(link.error, ZeroDivisionError)
+
+    def test_an_answer_after_the_end_goes_nowhere(self):
+        asked, over = threading.Event(), threading.Event()
+
+        def handle(link, message):
+            asked.set()
+            over.wait(10)
+            link.answer([{"a": 1}])
+
+        link = _search.Link(handle, lambda: None)
+        link.start()
+        os.write(link._questions, self.ASK)
+        self.assertTrue(asked.wait(10))
+        wait, _search.END_S = _search.END_S, 0.05
+        link.close()
+        _search.END_S = wait
+        ends = [end for _ in range(4) for end in os.pipe()]  # they have the link's numbers now
+        over.set()
+        link._thread.join(10)
+        self.assertIsNone(link.error)
+        self.assertEqual(select.select(ends[::2], [], [], 0)[0], [])
+        for end in ends:
+            os.close(end)
+
+
 class Farm:
     """A tracker and an agent that answers from a recording, on 127.0.0.1."""
 
     def __enter__(self):
+        self.children = []
+        try:
+            return self.start()
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def start(self):
         folder = os.path.dirname(tune.program())
         self.said = open("tracker.said", "w+", encoding="utf-8")
         tracker = [os.path.join(folder, "tune-tracker"), "--listen", "tcp://127.0.0.1:0", "--store", "store"]
-        self.children = [subprocess.Popen(tracker, stdout=self.said, stderr=subprocess.STDOUT)]
+        self.children.append(subprocess.Popen(tracker, stdout=self.said, stderr=subprocess.STDOUT))
         self.url = ""
         for _ in range(200):
             with open("tracker.said", encoding="utf-8") as f:

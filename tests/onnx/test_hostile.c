@@ -48,7 +48,10 @@ static const char *const expanded[] = {"QLinearConv",
                                        "com.microsoft.SkipLayerNormalization",
                                        "com.microsoft.SkipSimplifiedLayerNormalization",
                                        "com.microsoft.QuantizeLinear",
-                                       "com.microsoft.DequantizeLinear"};
+                                       "com.microsoft.DequantizeLinear",
+                                       "com.microsoft.MatMulNBits",
+                                       "com.microsoft.GroupQueryAttention",
+                                       "com.microsoft.QLinearConcat"};
 
 #define VALUES                                                                                                         \
     "opset 20\ninput x 1 4 6 6\ninput r 2 3 4\ninput m 4 4\ninput v 4\ninput j:7 2 2\n"                                \
@@ -184,6 +187,24 @@ static void angles_without_rows_are_refused(void **unused)
     check_refused(
         "opset 24\ninput x 1 2 3 8\nconst c 4 = 1\nconst s 4 = 1\nnode RotaryEmbedding x c s -> y\noutput y\n",
         "RotaryEmbedding", "half as many");
+}
+
+/* Named by a model, which the operator that it is made for is not: beyond the values there is nothing to read. */
+static void a_part_of_a_group_query_is_one_of_three(void **unused)
+{
+    static const char *const parts[] = {"-1", "3", "1000"};
+    char lines[256];
+
+    (void)unused;
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(lines, sizeof lines,
+                 "opset 17\ninput x 2 3 8\nnode GroupQueryAttention/part x -> z num_heads=2 kv_num_heads=1 part=%s\n"
+                 "node Relu z -> y\noutput y\n",
+                 parts[i]);
+        check_refused(lines, "GroupQueryAttention/part", "whole heads");
+    }
+    check_model("opset 17\ninput x 2 3 8\nnode GroupQueryAttention/part x -> z num_heads=2 kv_num_heads=1 part=2\n"
+                "node Relu z -> y\noutput y\n");
 }
 
 /* Of each of the sizes of a window one that the weights do not have; without one it is the weights'. */
@@ -328,6 +349,7 @@ int main(void)
         cmocka_unit_test(what_has_no_output_is_refused),
         cmocka_unit_test(runs_of_no_elements_are_refused),
         cmocka_unit_test(angles_without_rows_are_refused),
+        cmocka_unit_test(a_part_of_a_group_query_is_one_of_three),
         cmocka_unit_test(a_window_is_that_of_its_weights),
         cmocka_unit_test(refused_nodes_are_part_of_no_attention),
         cmocka_unit_test(refused_nodes_are_part_of_no_norm),

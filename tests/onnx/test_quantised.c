@@ -183,6 +183,7 @@ static void other_weights_of_few_bits_are_refused(void **state)
         {"x w s -> y K=16 N=2 bits=4 block_size=8", "that fit"},
         {"x w s w -> y K=8 N=2 bits=4 block_size=8", "that fit"},
         {"x w q -> y K=8 N=2 bits=4 block_size=8", "constant weights, scales"},
+        {"x f s -> y K=8 N=2 bits=4 block_size=8", "that fit"},
     };
 
     (void)state;
@@ -191,6 +192,7 @@ static void other_weights_of_few_bits_are_refused(void **state)
 
         snprintf(lines, sizeof lines,
                  BITS "8\ninput q 2\nints w:2 2 1 4 = 1 2 3 4 5 6 7 8\nconst s 2 = 1 1\nints g:6 8 = 0 0 0 0 0 0 0 0\n"
+                      "const f 2 1 4 = 1 2 3 4 5 6 7 8\n"
                       "node " BLOCKS "%s\noutput y\n",
                  cases[i].node);
         check_refused(lines, "MatMulNBits/weights", cases[i].words);

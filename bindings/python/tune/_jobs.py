@@ -38,23 +38,9 @@ class Run:
 def _followed(
     args: "list[str]", output: Optional[Path], callback: Any, searcher: "Optional[_search.Searcher]" = None
 ) -> Run:
-    link: Optional[_search.Link] = None
-    process: "list[_program.Process]" = []
     with tempfile.TemporaryDirectory(prefix="tune-run-") as folder:
         log = os.fspath(output) if output is not None else os.path.join(folder, "log.jsonl")
-        if searcher is not None:
-            link = _search.Link(_search.serve(searcher), lambda: process[0].stop())
-            args = [*args, "--strategy", link.strategy]
-        try:
-            process.append(_program.Process([*args, "-o", log, "--json"]))
-            if link:
-                link.start()
-            code, words, done = _program.drive(process[0], [callback] if callback else [])
-        finally:
-            if link:
-                link.close()
-        if link and link.error:
-            raise link.error
+        code, words, done = _search.drive([*args, "-o", log, "--json"], searcher, callback)
         if code not in (0, 2) or not os.path.exists(log):
             raise _program.failed(code, words)
         return Run(list(iter_log(log)), done or {}, log if output is not None else None)

@@ -64,15 +64,19 @@ class _Work:
             self._folder.cleanup()
             raise
         self.log = os.fspath(log) if log is not None else os.path.join(self._folder.name, "log.jsonl")
-        self._n_before = os.path.getsize(self.log) if os.path.exists(self.log) else 0
 
-    def records(self, params: "Iterable[str]") -> "list[dict[str, Any]]":
-        """Those of this very kernel: the version of the newest one, as `tune` writes it, tells it from others."""
+    def records(self, params: "Iterable[str]", done: "Optional[Mapping[str, Any]]") -> "list[dict[str, Any]]":
+        """Those of this very kernel: the version of the best one, which the event `done` names (else of the newest), tells
+        it from others in the log."""
         if not os.path.exists(self.log):
             return []
+        task = ((done or {}).get("tasks") or [{}])[0]
+        best = task.get("best") or {}
         own = [r for r in iter_log(self.log) if set(r["knobs"]) == set(params) and not r.get("template")]
-        last = own[-1] if own else {}
-        return [r for r in own if all(r.get(k) == last.get(k) for k in ("workload", "template_version", "fingerprint"))]
+        own = [r for r in own if r["workload"] == task.get("workload", r["workload"])]
+        named = [r for r in own if r["knobs"] == best.get("knobs") and r.get("time_ns") == best.get("time_ns")]
+        mark = (named or own or [{}])[-1]
+        return [r for r in own if all(r.get(k) == mark.get(k) for k in ("template_version", "fingerprint"))]
 
     def close(self) -> None:
         self._folder.cleanup()
@@ -180,7 +184,7 @@ def tune_kernel(
     work = _Work(spec, cache)
     try:
         done, words = _run(work, strategy, options, callback)
-        records = work.records(tune_params)
+        records = work.records(tune_params, done)
         if not records:
             raise _program.failed(2, words)
         searched = [r for r in records if r.get("purpose") == "search"]
@@ -209,24 +213,10 @@ def tune_kernel(
 def _run(
     work: _Work, strategy: "Union[None, str, _search.Searcher]", options: "Mapping[str, Any]", callback: Any
 ) -> "tuple[Any, str]":
-    link: Optional[_search.Link] = None
     args = ["run", "--kernel-spec", work.job, "-o", work.log, "--json", *_program.options_of(options)]
-    process: "list[_program.Process]" = []
     if isinstance(strategy, str):
         args += ["--strategy", strategy]
-    elif strategy is not None:
-        link = _search.Link(_search.serve(strategy), lambda: process[0].stop())
-        args += ["--strategy", link.strategy]
-    try:
-        process.append(_program.Process(args))
-        if link:
-            link.start()
-        code, words, done = _program.drive(process[0], [callback] if callback else [])
-    finally:
-        if link:
-            link.close()
-    if link and link.error:
-        raise link.error
+    code, words, done = _search.drive(args, None if isinstance(strategy, str) else strategy, callback)
     if code not in (0, 2):
         raise _program.failed(code, words)
     return done, words
@@ -239,9 +229,10 @@ def _verify_results(
     from . import _opencl
 
     names = list(spec["tune_params"])
+    context = _opencl.Context()
     for r in results:
         if r["status"] == "ok":
-            outputs = _opencl.run_once(spec, {n: r[n] for n in names})
+            outputs = _opencl.run_once(spec, {n: r[n] for n in names}, context)
             if not verify(answer, outputs, atol):
                 r.update(status="wrong", time=math.inf, why="refused by verify")
     good = {_key({n: r[n] for n in names}) for r in results if r["status"] == "ok"}
@@ -302,6 +293,7 @@ class Runner:
         self._closed = False
         self._read = 0
         self._newest: "dict[Any, dict[str, Any]]" = {}
+        self._versions: "dict[Any, set[Any]]" = {}  # of the records that were there before
         members = dict(
             kernel_name=kernel_name,
             kernel_source=kernel_source,
@@ -311,13 +303,19 @@ class Runner:
             **spec,
         )
         self._work = _Work(_spec_members(members), cache)
+        self._n_before = os.path.getsize(self._work.log) if os.path.exists(self._work.log) else 0
         more = {"trials": MANY, "repeat": iterations, **(options or {})}
         if "tracker" not in more:
             more.setdefault("device", _device(device, platform, spec.get("lang")))
         self._process: Optional[_program.Process] = None
         self._link = _search.Link(self._handle, lambda: self._process.stop() if self._process else None)
         args = ["run", "--kernel-spec", self._work.job, "-o", self._work.log, "--json", "--strategy", self._link.strategy]
-        self._process = _program.Process([*args, *_program.options_of(more)])
+        try:
+            self._process = _program.Process([*args, *_program.options_of(more)])
+        except BaseException:
+            self._link.close()
+            self._work.close()
+            raise
         self._link.start()
         self._end: "Optional[tuple[int, str, Any]]" = None
         self._thread = threading.Thread(target=self._follow, daemon=True)
@@ -350,7 +348,7 @@ class Runner:
             return self._futures[key]
 
     def close(self, finals: bool = True) -> None:
-        """Ends the job: with finals of the best five, or at once. What is still waited for is cancelled."""
+        """Ends the job: with finals of the best five, or at once; what is waited for then ends with a TuneError."""
         with self._lock:
             first, self._closed = not self._closed, True
             self._hand_out()
@@ -360,7 +358,7 @@ class Runner:
             self._process.stop()
         self._thread.join()
         self._link.close()
-        records = self._work.records(self._names)
+        records = self._work.records(self._names, self._end[2] if self._end else None)
         winner = best_of(records)
         self.best = result_of(winner) if winner else None
         self._work.close()
@@ -392,6 +390,10 @@ class Runner:
             future.set_result({**message["knobs"], "time": math.inf, "times": [], "status": "invalid", "why": why})
             return
         self._look()
+        if len(self._versions.get(key, ())) > 1:  # a tell does not say of which
+            words = "results of several versions of the kernel for this config: give each a cache of its own"
+            future.set_exception(_program.TuneError(f"{self._work.log}: {words}"))
+            return
         record = self._newest.get(key)
         failed = {**message["knobs"], "time": math.inf, "times": [], "status": "limits", "why": "no program"}
         future.set_result(result_of(record) if record else failed)
@@ -403,15 +405,22 @@ class Runner:
             for line in f:
                 if not line.endswith(b"\n"):
                     break
+                is_new = self._read >= self._n_before
                 self._read += len(line)
                 record = parse_line(line)
-                if record and record.get("purpose") == "search":
-                    self._newest[_key(record["knobs"])] = record
+                if not record or record.get("purpose") != "search":
+                    continue
+                key = _key(record["knobs"])
+                self._newest[key] = record
+                version = {tuple(record.get(k) for k in ("workload", "template_version", "fingerprint"))}
+                self._versions[key] = version if is_new else self._versions.get(key, set()) | version
 
     def _words(self) -> str:
         if self._link.error:
             return f"the runner has ended: {self._link.error}"
         assert self._end
+        if self._closed:
+            return "the runner was closed"
         return str(_program.failed(self._end[0], self._end[1]))
 
     def _follow(self) -> None:

@@ -61,12 +61,9 @@ def read_log(path: Path) -> "Union[pandas.DataFrame, list[dict[str, Any]]]":
     return pandas.DataFrame(rows)
 
 
-_RANK = {"final": 2, "redo": 1}
-
-
 def best_of(records: "Iterable[Mapping[str, Any]]") -> "Optional[Mapping[str, Any]]":
     """The fastest `ok` record; finals, where there are any, are what counts (docs/logs.md has the whole rule, of several
     runs too: `tune best`)."""
     good = [r for r in records if r["status"] == "ok" and r.get("time_ns")]
-    top = max((_RANK.get(r.get("purpose", ""), 0) == 2 for r in good), default=False)
-    return min((r for r in good if not top or r.get("purpose") == "final"), key=lambda r: r["time_ns"], default=None)
+    finals = [r for r in good if r.get("purpose") == "final"]
+    return min(finals or good, key=lambda r: r["time_ns"], default=None)

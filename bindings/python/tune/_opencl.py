@@ -71,6 +71,12 @@ class Context:
         self.queue = queue(self.context, self.device, 0, byref(error))
         self.check("clCreateCommandQueue", error.value)
 
+    def __del__(self) -> None:
+        if getattr(self, "queue", None):
+            self.cl.clReleaseCommandQueue(c_void_p(self.queue))
+        if getattr(self, "context", None):
+            self.cl.clReleaseContext(c_void_p(self.context))
+
     def check(self, call: str, code: int) -> None:
         if code != _SUCCESS:
             raise TuneError(f"{call} failed with {code}")
@@ -101,9 +107,12 @@ class Context:
         self.check("clCreateProgramWithSource", error.value)
         code = self.cl.clBuildProgram(c_void_p(program), 0, None, options.encode(), None, None)
         if code != _SUCCESS:
-            log = ctypes.create_string_buffer(4096)
-            device = c_void_p(self.device)
-            self.cl.clGetProgramBuildInfo(c_void_p(program), device, _BUILD_LOG, c_size_t(4096), log, None)
+            n = c_size_t(0)
+            about = (c_void_p(program), c_void_p(self.device), _BUILD_LOG)
+            self.cl.clGetProgramBuildInfo(*about, c_size_t(0), None, byref(n))
+            log = ctypes.create_string_buffer(n.value + 1)
+            self.cl.clGetProgramBuildInfo(*about, n, log, None)
+            self.cl.clReleaseProgram(c_void_p(program))
             raise TuneError(f"the kernel does not build: {log.value.decode(errors='replace')}")
         return int(program)
 
@@ -141,12 +150,11 @@ def _number(text: Any, names: "Mapping[str, Any]") -> float:
     return float(_metrics._value(ast.parse(text.strip(), mode="eval"), text, names) if isinstance(text, str) else text)
 
 
-def run_once(spec: "Mapping[str, Any]", config: "Mapping[str, Any]", context: Optional[Context] = None) -> "list[Any]":
+def run_once(spec: "Mapping[str, Any]", config: "Mapping[str, Any]", context: Context) -> "list[Any]":
     """Runs one config of a kernel (the keywords of _spec.write_spec) here; its arguments afterwards, as numpy arrays, None
     for scalars."""
     import numpy
 
-    context = context or Context()
     text, _ = _spec.text_of(spec["kernel_source"])
     given = spec.get("block_size_names") or []
     blocks = [*given, *["block_size_x", "block_size_y", "block_size_z"][len(given) :]]

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import shlex
 import shutil
 import tempfile
 import threading
+import time
 from typing import Any, Callable, Mapping, Optional, Protocol, Sequence, runtime_checkable
 
+from . import _program
+
 Config = Mapping[str, Any]
+
+END_S = 5  # for a searcher to come to the end of what it is at
 
 
 @runtime_checkable
@@ -39,6 +45,8 @@ class Link:
         # for reading and writing: opening never waits for the other side
         self._questions, self._answers = (os.open(path, os.O_RDWR | os.O_CLOEXEC) for path in self._paths)
         self._thread = threading.Thread(target=self._work, daemon=True)
+        self._lock = threading.Lock()
+        self._closed = False
 
     @property
     def strategy(self) -> str:
@@ -50,15 +58,20 @@ class Link:
 
     def answer(self, configs: "Sequence[Config]") -> None:
         data = (json.dumps({"configs": [dict(c) for c in configs]}, default=_plain) + "\n").encode()
-        while data:
-            data = data[os.write(self._answers, data) :]
+        with self._lock:  # a searcher that took its time may answer when all is over, and the number is another file's
+            while data and not self._closed:
+                data = data[os.write(self._answers, data) :]
 
     def close(self) -> None:
         """When `tune` has ended."""
-        os.write(self._questions, b'\n{"event":"end"}\n')
-        if self._thread.is_alive() and self._thread is not threading.current_thread():
-            self._thread.join(5)
-        os.close(self._answers)
+        end = time.monotonic() + (0 if self._thread is threading.current_thread() else END_S)
+        while self._thread.is_alive() and time.monotonic() < end:  # a full pipe that nobody reads takes no more
+            if select.select([], [self._questions], [], 0.1)[1]:
+                os.write(self._questions, b'\n{"event":"end"}\n')
+                self._thread.join(max(0.0, end - time.monotonic()))
+        with self._lock:
+            self._closed = True
+            os.close(self._answers)
         os.close(self._questions)
         shutil.rmtree(self._dir, ignore_errors=True)
 
@@ -87,8 +100,13 @@ def _plain(value: Any) -> Any:
 
 def serve(searcher: Searcher) -> "Callable[[Link, dict[str, Any]], None]":
     """What a Link does for a searcher."""
+    started = False
 
     def handle(link: Link, message: "dict[str, Any]") -> None:
+        nonlocal started
+        if message["event"] == "start" and started:
+            raise ValueError("a searcher serves one space: run one workload, and template= one of its templates")
+        started = True
         if message["event"] == "start" and hasattr(searcher, "start"):
             searcher.start(message["knobs"], message["constraints"], message["budget"], message["seed"])
         elif message["event"] == "tell":
@@ -97,3 +115,23 @@ def serve(searcher: Searcher) -> "Callable[[Link, dict[str, Any]], None]":
             link.answer(searcher.ask(message["n"]))
 
     return handle
+
+
+def drive(
+    args: "Sequence[str]", searcher: Optional[Searcher], callback: "Optional[_program.Callback]"
+) -> "tuple[int, str, Optional[_program.Event]]":
+    """Runs `tune` to its end, beside a searcher if there is one; exit code, words, the event `done`. What the searcher or
+    the callback raises ends it and is raised."""
+    process: "list[_program.Process]" = []
+    link = Link(serve(searcher), lambda: process[0].stop()) if searcher is not None else None
+    try:
+        process.append(_program.Process([*args, *(["--strategy", link.strategy] if link else [])]))
+        if link:
+            link.start()
+        end = _program.drive(process[0], [callback] if callback else [])
+    finally:
+        if link:
+            link.close()
+    if link and link.error:
+        raise link.error
+    return end

@@ -46,6 +46,8 @@ def _type_of(dtype: Any, where: str) -> str:
     name = getattr(dtype, "name", str(dtype))
     if name not in _TYPES:
         raise TypeError(f"{where}: type {name} is not taken: expected one of {', '.join(_TYPES)}")
+    if not getattr(dtype, "isnative", True):
+        raise TypeError(f"{where}: bytes of another order than this machine's")
     return _TYPES[name]
 
 
@@ -130,6 +132,8 @@ def _parameters(tune_params: "Mapping[str, Sequence[Any]]") -> "list[dict[str, A
 def _options(compiler_options: Any, defines: "Optional[Mapping[str, Any]]", fixed: "Mapping[str, int]") -> "list[str]":
     out = [compiler_options] if isinstance(compiler_options, str) else list(compiler_options or [])
     for name, value in {**fixed, **(defines or {})}.items():
+        if callable(value):
+            raise TypeError(f"defines['{name}']: a function cannot be handed on: give a number or a word")
         out.append(f"-D{name}={value}")
     return out
 

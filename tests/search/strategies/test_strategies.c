@@ -545,6 +545,40 @@ static void strategies_have_the_names_of_kernel_tuner_too(void **state)
     assert_null(strategy_find("firefly"));
 }
 
+/* The process answers what it was asked for first only when it has been told something. */
+static void a_searchers_answer_may_come_when_fewer_are_asked_for(void **unused)
+{
+    static const char command[] =
+        "read start; read ask; read tell; echo '{\"configs\":[{\"x\":2,\"y\":1,\"z\":0,\"order\":\"row\"},"
+        "{\"x\":4,\"y\":1,\"z\":0,\"order\":\"row\"},{\"x\":6,\"y\":1,\"z\":0,\"order\":\"row\"}]}'; cat >/dev/null";
+    const struct strategy_options options = {.budget = 20, .command = command};
+    const struct strategy_ops *ops = strategy_find("exec");
+    const struct outcome first = {.config = {{0}}, .value = 1};
+    struct space *space = small_space();
+    struct proposal p[MAX_ASK] = {{.by = NULL}};
+    struct strategy *s = NULL;
+    size_t n = 0;
+    enum err e;
+
+    (void)unused;
+    assert_int_equal(ops->init(&s, space, &options), ERR_OK);
+    assert_int_equal(ops->ask(s, 8, p, &n), ERR_BUSY);
+    assert_int_equal(n, 0);
+    assert_int_equal(ops->tell(s, &first, 1), ERR_OK);
+    do
+        e = ops->ask(s, 2, p, &n);
+    while (e == ERR_BUSY && n == 0);
+    assert_int_equal(e, ERR_OK);
+    assert_int_equal(n, 2);
+    assert_null(p[2].by); /* nothing is written behind the two */
+    assert_int_equal(p[1].config.choice[0], 2);
+    assert_int_equal(ops->ask(s, 8, p, &n), ERR_BUSY);
+    assert_int_equal(n, 1);
+    assert_int_equal(p[0].config.choice[0], 3);
+    ops->fini(s);
+    space_free(space);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -564,6 +598,7 @@ int main(void)
         cmocka_unit_test(strategies_are_found_by_name_and_auto_is_the_default),
         cmocka_unit_test(grid_follows_the_index),
         cmocka_unit_test(history_keeps_the_latest_value_and_ranks_by_value),
+        cmocka_unit_test(a_searchers_answer_may_come_when_fewer_are_asked_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

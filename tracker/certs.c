@@ -7,6 +7,7 @@
 #include "tracker/protocol.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -146,6 +147,7 @@ static int sign(const struct cert_order *o, mbedtls_pk_context *key, struct auth
     char subject[100];
     int rv;
 
+    assert(is_ca || (by->name[0] && o->name));
     snprintf(subject, sizeof subject, "CN=%s,O=tune", o->name);
     mbedtls_x509write_crt_init(&c);
     mbedtls_x509write_crt_set_version(&c, MBEDTLS_X509_CRT_VERSION_3);

@@ -4,6 +4,7 @@
 #include "core/clock.h"
 #include "tracker/table.h"
 
+#include <assert.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -116,6 +117,7 @@ static bool is_same_host(const struct place *a, const struct place *b)
 
 static void unlink_stranger(struct door *d, struct visitor *v)
 {
+    assert(d->first && d->last && atomic_load(&d->n_strangers) > 0);
     *(v->prev ? &v->prev->next : &d->first) = v->next;
     *(v->next ? &v->next->prev : &d->last) = v->prev;
     atomic_fetch_sub(&d->n_strangers, 1);
@@ -223,6 +225,7 @@ static void forget_ended(struct door *d)
             d->shaking[n] = d->shaking[i];
             d->shaking[n++].seen = false;
         }
+    assert(n <= d->n_shaking && d->n_shaking <= MAX_SHAKING);
     d->n_shaking = n;
 }
 
@@ -259,6 +262,7 @@ static bool is_to_go(const struct visitor *v, int64_t now)
     int n_younger = 0, n_seen = 0;
     uint64_t n_bytes;
 
+    assert(v->fd >= 0 && !v->shown && age_ms >= 0);
     if (age_ms > DOOR_PATIENCE_MS)
         return true;
     n_bytes = received_bytes(v->fd);

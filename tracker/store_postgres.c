@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "core/hash.h"
 
+#include <assert.h>
 #include <libpq-fe.h>
 #include <stdbool.h>
 #include <string.h>
@@ -290,6 +291,7 @@ static enum err requeue(struct store *s, int64_t job, int64_t trial, void (*each
     PGresult *rows;
     enum err e;
 
+    assert(trial > 0 || job > 0);
     pg_i64(&a, trial ? trial : job);
     e = pg_read(s, trial ? PG_TRIAL : PG_LOST_OF_JOB, &a, &rows);
     for (int i = 0; i < PQntuples(rows); i++) {
@@ -462,6 +464,7 @@ static enum err finish_pieces(struct store *s, const char *hex, int64_t total)
     struct buf whole;
     enum err e;
 
+    assert(total > 0);
     buf_init(&whole, (size_t)total);
     e = join_pieces(s, hex, &whole);
     if (!e)

@@ -3,7 +3,9 @@
 
 #include "core/clock.h"
 
+#include <assert.h>
 #include <endian.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +65,7 @@ static const char *const sql_text[N_PG_SQL] = {
 
 static void add(struct pg_args *a, const void *bytes, size_t n)
 {
+    assert(a->n < PG_MAX_ARGS && n <= INT_MAX);
     a->values[a->n] = bytes;
     a->lengths[a->n++] = (int)n;
 }
@@ -96,6 +99,7 @@ int64_t pg_i64_at(const PGresult *rows, int i_row, int column)
 {
     uint64_t bits;
 
+    assert(i_row < PQntuples(rows) && PQgetlength(rows, i_row, column) == sizeof bits);
     memcpy(&bits, PQgetvalue(rows, i_row, column), sizeof bits);
     return (int64_t)be64toh(bits);
 }
@@ -111,6 +115,7 @@ double pg_real_at(const PGresult *rows, int i_row, int column)
 
 const char *pg_text_at(const PGresult *rows, int i_row, int column)
 {
+    assert(i_row < PQntuples(rows) && column < PQnfields(rows));
     return PQgetvalue(rows, i_row, column);
 }
 
@@ -163,6 +168,7 @@ static enum err drain(struct store *s, PGresult **last)
     if (PQresultStatus(r) != PGRES_PIPELINE_SYNC)
         fail(s, PQerrorMessage(s->db));
     PQclear(r);
+    assert(s->n_queued == 0);
     s->heard_ns = clock_read_ns(s->clock);
     return s->failed ? ERR_IO : ERR_OK;
 }
@@ -175,6 +181,7 @@ static enum err send(struct store *s, enum pg_sql which, const struct pg_args *a
     enum err e = s->n_queued >= MAX_QUEUED ? drain(s, &last) : s->failed ? ERR_IO : ERR_OK;
 
     PQclear(last);
+    assert(which < N_PG_SQL && s->n_queued < MAX_QUEUED);
     snprintf(name, sizeof name, "s%d", (int)which);
     if (!e && !PQsendQueryPrepared(s->db, name, a ? a->n : 0, a ? a->values : NULL, a ? a->lengths : NULL, binary, 1))
         e = fail(s, PQerrorMessage(s->db));

@@ -5,6 +5,7 @@
 
 #include "tracker/protocol.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +68,10 @@ static enum err many_exchange(struct line *l, const void *bytes, size_t n_bytes,
                               struct letter *reply)
 {
     int i = atomic_load(&l->current);
-    const enum err e = transport_nng.exchange(l->lines[i], bytes, n_bytes, timeout_ms, reply);
+    enum err e;
+
+    assert(i >= 0 && i < l->n && l->n <= MAX_ADDRESSES);
+    e = transport_nng.exchange(l->lines[i], bytes, n_bytes, timeout_ms, reply);
 
     if (e == ERR_UNREACHABLE || e == ERR_TIMEOUT)
         atomic_compare_exchange_strong(&l->current, &i, (i + 1) % l->n); /* unless another thread went on already */

@@ -224,6 +224,16 @@ enum err certs_make_ca(const char *dir, const struct cert_order *o, struct why *
     return e;
 }
 
+/* Is it the key of that certificate? 0 = yes. */
+static int check_pair(const mbedtls_x509_crt *cert, const mbedtls_pk_context *key)
+{
+#if MBEDTLS_VERSION_MAJOR < 3
+    return mbedtls_pk_check_pair(&cert->pk, key);
+#else
+    return mbedtls_pk_check_pair(&cert->pk, key, random_bytes, NULL);
+#endif
+}
+
 static enum err read_authority(const char *dir, struct authority *out, struct why *why)
 {
     char path[PATH_MAX];
@@ -235,7 +245,6 @@ static enum err read_authority(const char *dir, struct authority *out, struct wh
     rv = mbedtls_x509_crt_parse_file(&cert, path);
     if (rv == 0) /* as crt_set_issuer_name reads it again */
         rv = mbedtls_x509_dn_gets(out->name, sizeof out->name, &cert.subject) < 0;
-    mbedtls_x509_crt_free(&cert);
     snprintf(path, sizeof path, "%.3000s/ca.key", dir);
     if (rv == 0)
 #if MBEDTLS_VERSION_MAJOR < 3
@@ -243,6 +252,9 @@ static enum err read_authority(const char *dir, struct authority *out, struct wh
 #else
         rv = mbedtls_pk_parse_keyfile(&out->key, path, NULL, random_bytes, NULL);
 #endif
+    if (rv == 0)
+        rv = check_pair(&cert, &out->key);
+    mbedtls_x509_crt_free(&cert);
     return rv == 0 ? ERR_OK
                    : why_set(why, ERR_INPUT, "%.300s: expected ca.pem and ca.key, as `tune keygen --ca DIR` makes them",
                              dir);

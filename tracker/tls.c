@@ -2,6 +2,7 @@
 #include "tracker/tls.h"
 
 #include "core/buf.h"
+#include "core/clock.h"
 #include "core/entropy.h"
 #include "core/file.h"
 
@@ -23,6 +24,7 @@
 
 #define FILE_BYTES ((size_t)1 << 20) /* the system's own list of authorities has 0.2 MB */
 #define LOOK_S 2                     /* for each step of looking */
+#define HANDSHAKE_S 6                /* for all of them: somebody may send a byte now and then */
 #define WORDS 160
 
 bool tls_known(void)
@@ -230,22 +232,33 @@ static int reach(const char *host, const char *port)
     return fd;
 }
 
+struct wire {
+    int fd;
+    int64_t until_ns;
+};
+
 static int net_send(void *arg, const unsigned char *bytes, size_t n)
 {
-    const ssize_t sent = send(*(int *)arg, bytes, n, MSG_NOSIGNAL);
+    const struct wire *w = arg;
+    const ssize_t sent = send(w->fd, bytes, n, MSG_NOSIGNAL);
 
     return sent < 0 ? MBEDTLS_ERR_SSL_CONN_EOF : (int)sent;
 }
 
 static int net_recv(void *arg, unsigned char *out, size_t n)
 {
-    const ssize_t got = recv(*(int *)arg, out, n, 0);
+    const struct wire *w = arg;
+    const bool late = clock_now_ns() > w->until_ns;
+    const ssize_t got = late ? 0 : recv(w->fd, out, n, 0);
 
-    return got > 0 ? (int)got : got < 0 && errno == EAGAIN ? MBEDTLS_ERR_SSL_TIMEOUT : MBEDTLS_ERR_SSL_CONN_EOF;
+    return late                         ? MBEDTLS_ERR_SSL_TIMEOUT
+           : got > 0                    ? (int)got
+           : got < 0 && errno == EAGAIN ? MBEDTLS_ERR_SSL_TIMEOUT
+                                        : MBEDTLS_ERR_SSL_CONN_EOF;
 }
 
 struct look {
-    int fd;
+    struct wire wire;
     const char *url, *host;
     const struct tls_files *files;
     mbedtls_ssl_context ssl;
@@ -328,7 +341,7 @@ static int set_up(struct look *l)
         rv = mbedtls_ssl_setup(&l->ssl, &l->config);
     if (rv == 0)
         rv = mbedtls_ssl_set_hostname(&l->ssl, l->host);
-    mbedtls_ssl_set_bio(&l->ssl, &l->fd, net_send, net_recv, NULL);
+    mbedtls_ssl_set_bio(&l->ssl, &l->wire, net_send, net_recv, NULL);
     return rv;
 }
 
@@ -363,8 +376,9 @@ enum err tls_look(const char *url, const struct tls_files *files, struct why *sa
 
     if (!cut(url, host, port))
         return ERR_UNREACHABLE;
-    l.fd = reach(host, port);
-    if (l.fd < 0)
+    l.wire.fd = reach(host, port);
+    l.wire.until_ns = clock_now_ns() + HANDSHAKE_S * INT64_C(1000000000);
+    if (l.wire.fd < 0)
         return why_set(said, ERR_UNREACHABLE, "nobody answers at %.200s", url);
     l.host = host;
     mbedtls_ssl_init(&l.ssl);
@@ -379,7 +393,7 @@ enum err tls_look(const char *url, const struct tls_files *files, struct why *sa
         e = why_set(said, ERR_INPUT, "--ca and --cert cannot be used (mbedTLS: -0x%x)", (unsigned)-rv);
     if (!e)
         e = conclude(&l, mbedtls_ssl_handshake(&l.ssl), said);
-    close(l.fd);
+    close(l.wire.fd);
     if (l.own_text.data)
         explicit_bzero(l.own_text.data, l.own_text.len);
     buf_fini(&l.own_text);

@@ -357,6 +357,73 @@ static void files_are_looked_at_before_anybody_is_dialled(void **state)
     assert_int_equal(tls_check(plain, &(struct tls_files){"", NULL}, false, &why), ERR_OK);
 }
 
+static void copy(const char *from_dir, const char *to_dir, const char *name)
+{
+    char from[320], to[320];
+    struct buf text;
+
+    snprintf(from, sizeof from, "%s/%s", from_dir, name);
+    snprintf(to, sizeof to, "%s/%s", to_dir, name);
+    buf_init(&text, 1 << 16);
+    assert_int_equal(file_read(from, &text, NULL), ERR_OK);
+    assert_int_equal(file_replace(to, text.data, text.len, 0600, NULL), ERR_OK);
+    buf_fini(&text);
+}
+
+static void an_authority_with_the_key_of_another_is_none(void **state)
+{
+    const int64_t now = clock_wall_ms() / 1000;
+    const struct cert_order o = {.name = "x", .from_s = now, .until_s = now + DAY_S};
+    char mixed[300], path[320];
+    struct why why = {""};
+
+    (void)state;
+    snprintf(mixed, sizeof mixed, "%s/mixed", files.dir);
+    snprintf(path, sizeof path, "%s/of-mixed", files.dir);
+    assert_int_equal(dir_make(mixed, 0700, NULL), ERR_OK);
+    copy(files.ca, mixed, "ca.pem");
+    copy(files.other_ca, mixed, "ca.key");
+    assert_int_equal(certs_issue(mixed, &o, path, &why), ERR_INPUT);
+    copy(files.ca, mixed, "ca.key");
+    assert_int_equal(certs_issue(mixed, &o, path, &why), ERR_OK);
+}
+
+/* The head of a record of 16 KiB, and then a byte now and then. */
+static void *drip(void *arg)
+{
+    static const unsigned char head[] = {0x16, 3, 3, 0x40, 0};
+    const int fd = accept(*(int *)arg, NULL, NULL);
+
+    if (fd < 0 || send(fd, head, sizeof head, MSG_NOSIGNAL) < 0)
+        return NULL;
+    while (send(fd, "", 1, MSG_NOSIGNAL) == 1)
+        clock_sleep_ms(300);
+    close(fd);
+    return NULL;
+}
+
+static void who_sends_a_byte_now_and_then_is_not_waited_for(void **state)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int64_t from_ns = clock_now_ns();
+    socklen_t n = sizeof a;
+    struct why why = {""};
+    pthread_t thread;
+    char url[64];
+
+    (void)state;
+    assert_int_equal(bind(fd, (struct sockaddr *)&a, n), 0);
+    assert_int_equal(listen(fd, 1), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &n), 0);
+    snprintf(url, sizeof url, "tls+tcp://127.0.0.1:%d", ntohs(a.sin_port));
+    assert_int_equal(pthread_create(&thread, NULL, drip, &fd), 0);
+    assert_int_equal(tls_look(url, &(struct tls_files){files.ca_pem, NULL}, &why), ERR_UNREACHABLE);
+    assert_true(clock_now_ns() - from_ns < INT64_C(60000000000)); /* 16 KiB take more than an hour */
+    pthread_join(thread, NULL);
+    close(fd);
+}
+
 static void an_authority_is_made_once_and_names_have_to_be_some(void **state)
 {
     const int64_t now = clock_wall_ms() / 1000;
@@ -388,6 +455,8 @@ int main(void)
         cmocka_unit_test(a_tracker_may_ask_peers_for_certificates),
         cmocka_unit_test(a_handshake_that_does_not_begin_is_ended),
         cmocka_unit_test(files_are_looked_at_before_anybody_is_dialled),
+        cmocka_unit_test(who_sends_a_byte_now_and_then_is_not_waited_for),
+        cmocka_unit_test(an_authority_with_the_key_of_another_is_none),
         cmocka_unit_test(an_authority_is_made_once_and_names_have_to_be_some),
     };
 

@@ -2,9 +2,9 @@
 #include "tracker/certs.h"
 
 #include "core/buf.h"
-#include "core/entropy.h"
 #include "core/file.h"
 #include "tracker/protocol.h"
+#include "tracker/tls.h"
 
 #include <arpa/inet.h>
 #include <assert.h>
@@ -29,17 +29,11 @@
 #define NAMES_BYTES 1024
 #define SERIAL_BYTES 16
 
-static int random_bytes(void *arg, unsigned char *out, size_t n)
-{
-    (void)arg;
-    return entropy_fill(NULL, out, n) == ERR_OK ? 0 : MBEDTLS_ERR_X509_FATAL_ERROR;
-}
-
 static int make_key(mbedtls_pk_context *key)
 {
     const int rv = mbedtls_pk_setup(key, mbedtls_pk_info_from_type(MBEDTLS_PK_ECKEY));
 
-    return rv ? rv : mbedtls_ecp_gen_key(MBEDTLS_ECP_DP_SECP256R1, mbedtls_pk_ec(*key), random_bytes, NULL);
+    return rv ? rv : mbedtls_ecp_gen_key(MBEDTLS_ECP_DP_SECP256R1, mbedtls_pk_ec(*key), tls_random, NULL);
 }
 
 /* ---- what stands in a certificate ---- */
@@ -61,7 +55,7 @@ static int set_serial(mbedtls_x509write_cert *c)
 {
     unsigned char bytes[SERIAL_BYTES];
     mbedtls_mpi serial;
-    int rv = random_bytes(NULL, bytes, sizeof bytes);
+    int rv = tls_random(NULL, bytes, sizeof bytes);
 
     bytes[0] = (unsigned char)((bytes[0] & 0x7f) | 0x40); /* positive, of full length */
     mbedtls_mpi_init(&serial);
@@ -171,7 +165,7 @@ static int sign(const struct cert_order *o, mbedtls_pk_context *key, struct auth
     if (rv == 0 && o->hosts)
         rv = set_hosts(&c, o->hosts);
     if (rv == 0)
-        rv = mbedtls_x509write_crt_pem(&c, (unsigned char *)out, PEM_BYTES, random_bytes, NULL);
+        rv = mbedtls_x509write_crt_pem(&c, (unsigned char *)out, PEM_BYTES, tls_random, NULL);
     mbedtls_x509write_crt_free(&c);
     return rv;
 }
@@ -230,7 +224,7 @@ static int check_pair(const mbedtls_x509_crt *cert, const mbedtls_pk_context *ke
 #if MBEDTLS_VERSION_MAJOR < 3
     return mbedtls_pk_check_pair(&cert->pk, key);
 #else
-    return mbedtls_pk_check_pair(&cert->pk, key, random_bytes, NULL);
+    return mbedtls_pk_check_pair(&cert->pk, key, tls_random, NULL);
 #endif
 }
 
@@ -250,7 +244,7 @@ static enum err read_authority(const char *dir, struct authority *out, struct wh
 #if MBEDTLS_VERSION_MAJOR < 3
         rv = mbedtls_pk_parse_keyfile(&out->key, path, NULL);
 #else
-        rv = mbedtls_pk_parse_keyfile(&out->key, path, NULL, random_bytes, NULL);
+        rv = mbedtls_pk_parse_keyfile(&out->key, path, NULL, tls_random, NULL);
 #endif
     if (rv == 0)
         rv = check_pair(&cert, &out->key);

@@ -37,7 +37,7 @@ bool tls_wanted(const char *url)
     return strncmp(url, "tls+", 4) == 0;
 }
 
-static int random_bytes(void *arg, unsigned char *out, size_t n)
+int tls_random(void *arg, unsigned char *out, size_t n)
 {
     (void)arg;
     return entropy_fill(NULL, out, n) == ERR_OK ? 0 : MBEDTLS_ERR_X509_FATAL_ERROR;
@@ -106,7 +106,7 @@ static int parse_key(mbedtls_pk_context *key, const struct buf *text)
 #if MBEDTLS_VERSION_MAJOR < 3
     return mbedtls_pk_parse_key(key, pem, text->len + 1, NULL, 0);
 #else
-    return mbedtls_pk_parse_key(key, pem, text->len + 1, NULL, 0, random_bytes, NULL);
+    return mbedtls_pk_parse_key(key, pem, text->len + 1, NULL, 0, tls_random, NULL);
 #endif
 }
 
@@ -330,7 +330,7 @@ static int set_up(struct look *l)
     mbedtls_ssl_conf_authmode(&l->config, MBEDTLS_SSL_VERIFY_OPTIONAL);
     mbedtls_ssl_conf_max_version(&l->config, MBEDTLS_SSL_MAJOR_VERSION_3, MBEDTLS_SSL_MINOR_VERSION_3);
     mbedtls_ssl_conf_min_version(&l->config, MBEDTLS_SSL_MAJOR_VERSION_3, MBEDTLS_SSL_MINOR_VERSION_3);
-    mbedtls_ssl_conf_rng(&l->config, random_bytes, NULL);
+    mbedtls_ssl_conf_rng(&l->config, tls_random, NULL);
     mbedtls_ssl_conf_verify(&l->config, meet, l);
     mbedtls_ssl_conf_ca_chain(&l->config, &l->ca, NULL);
     if (rv == 0 && l->own_text.len)

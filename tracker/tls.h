@@ -7,6 +7,7 @@
 #include "core/err.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Paths of PEM files, NULL or "" = none. */
 struct tls_files {
@@ -16,6 +17,9 @@ struct tls_files {
 
 /* Can this program speak TLS at all? */
 bool tls_known(void);
+
+/* The system's random bytes as mbedTLS asks for them: 0, or its error. Only where tls_known(). */
+int tls_random(void *arg, unsigned char *out, size_t n);
 
 /* Is it tls+tcp://..? */
 bool tls_wanted(const char *url);

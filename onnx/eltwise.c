@@ -96,6 +96,7 @@ static const struct rule {
 struct operand {
     bool is_number;
     float number;
+    const struct onnx_value *of; /* the constant that the number is all of; may be NULL */
     struct graph_shape shape;
     int i_layer;
     bool sole; /* nobody else reads that layer */
@@ -151,6 +152,7 @@ static bool read_operand(struct onnx_import *m, const struct onnx_value *v, stru
         return false;
     *out = (struct operand){.shape = v->shape};
     if (v->kind == ONNX_CONSTANT) {
+        out->of = v;
         out->is_number = is_uniform(v) && isfinite((float)onnx_at(v, 0));
         out->number = out->is_number ? (float)onnx_at(v, 0) : 0;
         out->i_layer = out->is_number ? 0 : onnx_constant_layer(m, v, &v->shape);
@@ -272,16 +274,35 @@ static bool shapes_of(const struct onnx_import *m, const struct operand *operand
     return onnx_shape_elems(value) == graph_elems(y); /* a number's shape may be larger */
 }
 
+/* The same; where layers alone would give fewer elements constants of one number are layers too, whose shape counts. */
+static bool settle_shapes(struct onnx_import *m, struct operand *operands, size_t n, struct graph_shape *value,
+                          struct graph_shape *y)
+{
+    if (shapes_of(m, operands, n, value, y))
+        return true;
+    for (size_t k = 0; k < n; k++) {
+        struct operand *o = &operands[k];
+
+        if (!o->is_number || !o->of || onnx_shape_elems(&o->shape) < 2)
+            continue;
+        o->i_layer = onnx_constant_layer(m, o->of, &o->shape);
+        o->is_number = false;
+        if (o->i_layer < 0)
+            return false;
+    }
+    return shapes_of(m, operands, n, value, y);
+}
+
 /* A layer of calls, those of a rule with its attributes, which gives the node's output; *out: that as an operand. */
 static enum onnx_role join(struct onnx_import *m, const Onnx__NodeProto *node, const struct rule *rule,
-                           const char *text, const struct operand *operands, size_t n, struct operand *out)
+                           const char *text, struct operand *operands, size_t n, struct operand *out)
 {
     struct chain c = {.m = m, .inlines = true};
     enum onnx_role role = ONNX_PLAIN;
     struct graph_shape value, y;
     int i = -1;
 
-    if (!shapes_of(m, operands, n, &value, &y))
+    if (!settle_shapes(m, operands, n, &value, &y))
         return onnx_refuse(m, "shapes that cannot be combined");
     buf_init(&c.text, 4096);
     if (!put_rule(&c, rule, text, node, operands, &y) || !is_fine(&c)) {

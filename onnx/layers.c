@@ -717,6 +717,7 @@ const struct onnx_operator onnx_operators[] = {
     {"OneHot", onnx_one_hot, " axis ", ONNX_TAKES_DENSE},
     {"EyeLike", onnx_eye_like, " dtype k ", ONNX_TAKES_ALL},
     {"GatherElements", onnx_gather_elements, " axis ", ONNX_TAKES_DENSE},
+    {"ReverseSequence", onnx_reverse_sequence, " batch_axis time_axis ", ONNX_TAKES_DENSE},
     {"GatherND", onnx_gather_nd, " batch_dims ", ONNX_TAKES_DENSE},
     {"Scatter", onnx_scatter_elements, " axis ", ONNX_TAKES_DENSE},
     {"ScatterElements", onnx_scatter_elements, " axis reduction ", ONNX_TAKES_DENSE},

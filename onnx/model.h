@@ -133,7 +133,7 @@ extern const struct onnx_operator onnx_operators[]; /* ended by name == NULL */
 onnx_op onnx_eltwise, onnx_equal, onnx_is_inf, onnx_where, onnx_mod, onnx_prelu, onnx_gelu, onnx_normalization,
     onnx_log_softmax, onnx_lrn, onnx_group_normalization, onnx_lp_normalization, onnx_size_of, onnx_range, onnx_arg,
     onnx_hardmax, onnx_cum_sum, onnx_trilu, onnx_top_k, onnx_one_hot, onnx_eye_like, onnx_gather_elements,
-    onnx_gather_nd, onnx_scatter_elements, onnx_scatter_nd;
+    onnx_reverse_sequence, onnx_gather_nd, onnx_scatter_elements, onnx_scatter_nd;
 onnx_op onnx_binary, onnx_cast, onnx_constant, onnx_constant_of_shape, onnx_shape_of, onnx_gather, onnx_concat,
     onnx_slice, onnx_expand, onnx_reshape, onnx_flatten, onnx_squeeze, onnx_unsqueeze, onnx_transpose, onnx_identity,
     onnx_dropout, onnx_split, onnx_tile, onnx_pad, onnx_depth_to_space, onnx_space_to_depth;

@@ -176,6 +176,47 @@ enum onnx_role onnx_gather_nd(struct onnx_import *m, const Onnx__NodeProto *node
     return pick(m, node, x, run, numbers, &shape);
 }
 
+/* Two leading dimensions of x, steps along `time` and sequences along the other: the first lengths[b] steps of sequence
+ * b turned round. The number of each run of x that then stands there; NULL: m->failed, or words. */
+static struct onnx_value *steps_turned(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
+                                       const struct onnx_value *lengths, int time)
+{
+    const int64_t steps = x->shape.dim[time], sequences = x->shape.dim[1 - time];
+    const int64_t step = time == 0 ? sequences : 1, sequence = time == 0 ? 1 : steps;
+    struct onnx_value *out =
+        onnx_new_constant(m, node->output[0], &(struct graph_shape){1, {steps * sequences}}, false);
+
+    for (int64_t b = 0; out && b < sequences; b++) {
+        int64_t n;
+
+        if (!onnx_int_at(lengths, b, &n) || n < 0 || n > steps) {
+            onnx_refuse(m, "a length outside of 0 to %lld", (long long)steps);
+            return NULL;
+        }
+        for (int64_t t = 0; t < steps; t++)
+            out->v[t * step + b * sequence] = (double)((t < n ? n - 1 - t : t) * step + b * sequence);
+    }
+    return out;
+}
+
+enum onnx_role onnx_reverse_sequence(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    const struct onnx_value *x = onnx_in(m, node, 0), *lengths = onnx_in(m, node, 1);
+    const int64_t time = onnx_attribute_int(node, "time_axis", 0), batch = onnx_attribute_int(node, "batch_axis", 1);
+    struct onnx_value *numbers;
+
+    if (!x || x->shape.rank < 2 || time < 0 || time > 1 || batch != 1 - time)
+        return onnx_refuse(m, "axes that are not the first two");
+    if (!lengths || lengths->kind != ONNX_CONSTANT || onnx_shape_elems(&lengths->shape) != x->shape.dim[batch])
+        return onnx_refuse(m, "lengths that are computed, or do not fit");
+    if (onnx_shape_elems(&x->shape) < 1)
+        return onnx_refuse(m, "of no elements");
+    numbers = steps_turned(m, node, x, lengths, (int)time);
+    return numbers     ? pick(m, node, x, graph_stretch(&x->shape, 2, x->shape.rank), numbers, &x->shape)
+           : m->failed ? ONNX_PLAIN
+                       : ONNX_UNSUPPORTED;
+}
+
 /* A value as a row of all its elements; -1: m->failed, or words. */
 static int as_row(struct onnx_import *m, const struct onnx_value *v)
 {

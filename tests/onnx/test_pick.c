@@ -49,6 +49,28 @@ static void runs_are_taken_by_tuples_of_indices(void **state)
     check_refused(HEAD "ints i 1 2 = 0 3\nnode GatherND x i -> y\noutput y\n", "GatherND", "an index outside");
 }
 
+/* The first steps of each sequence, as many as it has, in the other order; what is behind them stays. */
+static void sequences_are_turned_round(void **state)
+{
+    (void)state;
+    check_graph("opset 10\ninput x 3 2 4\nints n 2 = 3 2\nnode ReverseSequence x n -> y\noutput y\n",
+                "x = input shape=3,2,4\ny = constant shape=6\ny_2 = eltwise y f=a\nx_3 = reshape x shape=1,6,4\n"
+                "y_4 = gather x_3 + y_2\ny_5 = reshape y_4 shape=3,2,4\n");
+    check_weights("opset 10\ninput x 3 2 4\nints n 2 = 3 2\nnode ReverseSequence x n -> y\noutput y\n",
+                  (const float[]){4, 3, 2, 1, 0, 5}, 6, "y_2 a 0 24\n");
+    check_weights("opset 10\ninput x 2 3\nints n 2 = 0 3\nnode ReverseSequence x n -> y batch_axis=0 time_axis=1\n"
+                  "output y\n",
+                  (const float[]){0, 1, 2, 5, 4, 3}, 6, "y_2 a 0 24\n");
+    check_refused("opset 10\ninput x 3 2 4\nints n 2 = 3 4\nnode ReverseSequence x n -> y\noutput y\n",
+                  "ReverseSequence", "a length outside of 0 to 3");
+    check_refused("opset 10\ninput x 3 2 4\nints n 3 = 1 1 1\nnode ReverseSequence x n -> y\noutput y\n",
+                  "ReverseSequence", "do not fit");
+    check_refused("opset 10\ninput x 3 2 4\ninput n:7 2\nnode ReverseSequence x n -> y\noutput y\n", "ReverseSequence",
+                  "computed");
+    check_refused("opset 10\ninput x 3 2 4\nints n 2 = 3 2\nnode ReverseSequence x n -> y time_axis=1\noutput y\n",
+                  "ReverseSequence", "the first two");
+}
+
 /* Behind the 6 elements of x stand those of the updates: 6, 7 .. */
 static void elements_are_replaced_at_indices(void **state)
 {
@@ -134,6 +156,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(elements_are_taken_by_indices_along_an_axis),
         cmocka_unit_test(runs_are_taken_by_tuples_of_indices),
+        cmocka_unit_test(sequences_are_turned_round),
         cmocka_unit_test(elements_are_replaced_at_indices),
         cmocka_unit_test(one_place_is_another_number),
         cmocka_unit_test(the_largest_are_those_with_few_before_them),

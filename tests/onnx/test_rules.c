@@ -143,6 +143,16 @@ static void a_quotient_of_floats_keeps_its_fraction(void **state)
                         (const float[]){3.5F, 7, -3.5F, 0, 0}, 5, "c w 0 16\nc bias 16 4\n");
 }
 
+/* A constant of one number everywhere has a shape, and what it is combined with is repeated to it. */
+static void a_constant_of_one_number_repeats_the_other(void **state)
+{
+    (void)state;
+    check_nodes("node ReduceMean x -> m axes=[1] keepdims=1\nconst c 1 4 1 1 = 2.5\nnode Mul m c -> y\n",
+                "x_1 = reshape x shape=1,4,48\nm = reduce x_1 kind=mean\nm_3 = reshape m shape=1,1,8,6\n"
+                "c = constant shape=1,4,1,1\ny = eltwise m_3 + c f=mul(a,b)\n");
+    check_nodes("const c 1 1 8 6 = 2.5\nnode Pow x c -> y\n", "y = eltwise x f=pow(a,2.5)\n");
+}
+
 /* ---- pads ---- */
 
 /* Of two Pads behind each other both count, with what each of them puts there. */
@@ -236,6 +246,7 @@ int main(void)
         cmocka_unit_test(a_slice_of_an_activation_is_a_copy_by_steps),
         cmocka_unit_test(a_quotient_of_whole_numbers_is_whole),
         cmocka_unit_test(a_quotient_of_floats_keeps_its_fraction),
+        cmocka_unit_test(a_constant_of_one_number_repeats_the_other),
         cmocka_unit_test(pads_add_up),
         cmocka_unit_test(no_window_begins_behind_the_image),
         cmocka_unit_test(what_is_behind_an_addition_scales_the_sum),

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# test.sh - installs, builds and runs all tests: unit, kernels, cuda, farm, opencl, docs, bench (smoke), deploy, arm64, build. Exit 0 when all of them pass.
+# test.sh - installs, builds and runs all tests: unit, kernels, cuda, farm, opencl, docs, bench (smoke), deploy, arm64, build. Exit 0 when all of
+# them pass, and each label has some.
 #   test.sh [--seed N] [LABEL...]   only these labels
 #   test.sh --labels                lists them
 # Long tests of kernels take samples that the commit chooses, and print their seed; --seed N takes those of another run. Everything:
@@ -82,23 +83,26 @@ awk -F'"' '/^\t<testcase name="/ { printf "%s%s %s %s", sep, $2, $8, $6; sep = "
     echo >"$results/tests"
 }
 
-# summary LABEL: its line; seconds are the sum of its tests'.
+# summary LABEL: its line; seconds are the sum of its tests'. Fails where there are none: nothing is proved by that.
 summary() {
     tests_of "$1" -N | sed -n 's/^ *Test *#[0-9]*: //p' >"$results/names"
     awk -v label="$1" 'NR == FNR { good[$1] = $2 == "run" || $4 != ""; skipped[$1] = $4 != ""; seconds[$1] = $3; next }
         { n++; s += seconds[$1]; n_skipped += skipped[$1]; if (!good[$1]) bad = bad " " $1 }
         END {
+            if (!n) { printf "  %-8s NO TESTS: what they are of was not found when the build was configured\n", label; exit 1 }
             printf "  %-8s %-7s %4d tests, %4d s one by one", label, bad == "" ? "passed" : "FAILED", n, s
             if (n_skipped) printf ", %d skipped", n_skipped
             print bad == "" ? "" : ":" bad
         }' "$results/tests" "$results/names"
 }
 say "summary"
+without=
 for label in "$@"; do
-    summary "$label"
+    summary "$label" || without="$without $label"
 done
 if [ -z "$TUNE_TEST_DATA" ]; then
     echo "TUNE_TEST_DATA is not set: tests on recorded data were skipped"
 fi
 [ "$failed" -eq 0 ] || fail "some tests failed"
+[ -z "$without" ] || fail "no tests:$without"
 echo "all tests passed"

@@ -46,13 +46,13 @@ static const struct spec_type customs[] = {
     {"custom", DTYPE_U8, 32, 32, false, true, -1}, {"custom", DTYPE_U8, 64, 64, false, true, -1},
 };
 
-static const struct spec_type *type_named(const char *name, int64_t type_bytes)
+static const struct spec_type *type_named(const char *name, double type_bytes)
 {
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
         if (strcmp(types[i].name, name) == 0)
             return &types[i];
     for (size_t i = 0; strcmp(name, "custom") == 0 && i < sizeof customs / sizeof customs[0]; i++)
-        if (customs[i].raw_bytes == type_bytes)
+        if ((double)customs[i].raw_bytes == type_bytes)
             return &customs[i];
     return NULL;
 }
@@ -181,9 +181,7 @@ static enum err read_type(const cJSON *o, struct spec_arg *a, struct why *why)
 
     if (e)
         return e;
-    a->type = type_named(name, cJSON_IsNumber(bytes) && bytes->valuedouble > 0 && bytes->valuedouble <= 64
-                                   ? (int64_t)bytes->valuedouble
-                                   : 0);
+    a->type = type_named(name, cJSON_IsNumber(bytes) ? bytes->valuedouble : 0);
     if (a->type)
         return ERR_OK;
     if (strcmp(name, "custom") == 0)

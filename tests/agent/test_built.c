@@ -60,6 +60,34 @@ static void an_answer_reads_back_as_it_was_written(void **state)
     built_fini(&back);
 }
 
+/* None is a number; what is not known is left out. */
+static void figures_of_nothing_are_told_and_unknown_ones_are_not(void **state)
+{
+    static const char *const names[] = {"registers",   "local_bytes",    "spill_bytes",
+                                        "stack_bytes", "constant_bytes", "max_group"};
+
+    (void)state;
+    for (int known = -1; known <= 0; known++) {
+        const struct kernel_resources r = {.kernel = "k",
+                                           .registers = known,
+                                           .local_bytes = known,
+                                           .spill_bytes = known,
+                                           .stack_bytes = known,
+                                           .constant_bytes = known,
+                                           .max_group = known};
+        cJSON *list = resources_json(&r, 1);
+
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+            const cJSON *v = cJSON_GetObjectItem(cJSON_GetArrayItem(list, 0), names[i]);
+
+            if ((v != NULL) != (known == 0) || (v && v->valuedouble != 0))
+                fail_msg("%s of %d", names[i], known);
+        }
+        cJSON_Delete(list);
+    }
+    assert_null(resources_json(NULL, 0));
+}
+
 static void an_answer_that_is_not_sane_is_refused(void **state)
 {
     static const char *const bad[] = {
@@ -244,6 +272,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_answer_reads_back_as_it_was_written),
+        cmocka_unit_test(figures_of_nothing_are_told_and_unknown_ones_are_not),
         cmocka_unit_test(an_answer_that_is_not_sane_is_refused),
         cmocka_unit_test(figures_of_both_ends_are_put_together),
         cmocka_unit_test(a_failure_of_the_builder_is_the_trials_record),

@@ -114,6 +114,28 @@ static void every_option_of_a_job_reaches_the_tracker(void **state)
     cJSON_Delete(body);
 }
 
+static void exactness_is_plain_only_where_it_is_said(void **state)
+{
+    static const char *const given[] = {NULL, "any", "plain"};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        const cJSON *said_of;
+        cJSON *body;
+
+        if (given[i])
+            TUNE(0, "submit", DENSE, "--key", "k1", "--exactness", given[i]);
+        else
+            TUNE(0, "submit", DENSE, "--key", "k1");
+        body = body_of(submitted());
+        said_of = cJSON_GetObjectItem(body, "exactness"); /* left out: any */
+        assert_int_equal(cJSON_IsString(said_of) && strcmp(said_of->valuestring, "plain") == 0, i == 2);
+        cJSON_Delete(body);
+    }
+    TUNE(1, "submit", DENSE, "--key", "k1", "--exactness", "some");
+    says("expected one of any, plain");
+}
+
 static void limits_of_time_are_told_apart(void **state)
 {
     cJSON *body;
@@ -605,6 +627,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_job_needs_a_key_where_no_device_is), /* before any device is there */
         cmocka_unit_test(every_option_of_a_job_reaches_the_tracker),
+        cmocka_unit_test(exactness_is_plain_only_where_it_is_said),
         cmocka_unit_test(limits_of_time_are_told_apart),
         cmocka_unit_test(networks_are_submitted_by_name),
         cmocka_unit_test(networks_are_submitted_from_files),

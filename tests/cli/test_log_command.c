@@ -122,6 +122,36 @@ static void bad_input_gets_one_clear_line_and_exit_1(void **state)
     assert_int_not_equal(access("/tmp/never-written.jsonl", F_OK), 0);
 }
 
+/* A record without a time says nothing of the span, before others or behind them; alone it has none. */
+static void a_span_is_of_records_that_have_a_time(void **state)
+{
+    struct record r = sample_record("t");
+    struct buf text, whole;
+    const char *path;
+
+    (void)state;
+    r.ts_ms = 0;
+    buf_init(&text, 1 << 20);
+    buf_init(&whole, 1 << 20);
+    assert_int_equal(record_print(&r, &text), ERR_OK);
+    path = make_log("span.jsonl", 5, 3, 1, buf_text(&text));
+    expect((const char *const[]){"log", "stat", path, "--json", NULL}, 0,
+           "{\"records\":4,\"bad\":0,\"first_ts\":1790000000005,\"last_ts\":1790000000007,");
+    buf_puts(&whole, buf_text(&text));
+    path = make_log("span.jsonl", 5, 3, 1, "");
+    assert_int_equal(file_read(path, &whole, NULL), ERR_OK);
+    assert_int_equal(file_replace(path, whole.data, whole.len, 0600, NULL), ERR_OK);
+    expect((const char *const[]){"log", "stat", path, "--json", NULL}, 0,
+           "{\"records\":4,\"bad\":0,\"first_ts\":1790000000005,\"last_ts\":1790000000007,");
+    expect((const char *const[]){"log", "stat", path, NULL}, 0,
+           "4 records, 0 lines that are none, from 2026-09-21T14:13:20Z to 2026-09-21T14:13:20Z\n");
+    assert_int_equal(file_replace(path, text.data, text.len, 0600, NULL), ERR_OK);
+    expect((const char *const[]){"log", "stat", path, NULL}, 0, "1 records, 0 lines that are none\n");
+    buf_fini(&whole);
+    buf_fini(&text);
+    record_fini(&r);
+}
+
 static void merging_tells_what_it_left_out(void **state)
 {
     const char *a = make_log("a.jsonl", 0, 10, 5, ""), *b = make_log("b.jsonl", 5, 10, 5, "{\"torn"),
@@ -609,6 +639,7 @@ int main(void)
         cmocka_unit_test(stat_draws_on_request),
         cmocka_unit_test(every_verb_has_help_with_an_example),
         cmocka_unit_test(bad_input_gets_one_clear_line_and_exit_1),
+        cmocka_unit_test(a_span_is_of_records_that_have_a_time),
         cmocka_unit_test(merging_tells_what_it_left_out),
         cmocka_unit_test(check_names_bad_lines_and_its_exit_code_says_so),
         cmocka_unit_test(a_file_without_a_record_is_no_log),

@@ -283,25 +283,33 @@ static void status_and_attach_tell_the_best_of_each_workload(void **state)
     buf_fini(&said);
 }
 
-/* Step i takes i + 1 milliseconds, for the sample's 2 m n k = 4096 operations. */
+#define N_STEPS 8
+
+/* What a ladder says whose step i takes i + 1 milliseconds, for the sample's 2 m n k = 4096 operations. */
+static void climb(const char *keys, const char *form, struct buf *said)
+{
+    const char *path = tune_at(farm.dir, "ladder");
+    const pid_t pid = tune_start(
+        path, (const char *const[]){"ladder", "rnn", keys, "--tracker", farm.url, "--key", KEY, "-q", form, NULL});
+    cJSON *trials = lease(N_STEPS);
+
+    buf_init(said, 1 << 20);
+    for (int i = 0; i < N_STEPS; i++)
+        answer(cJSON_GetArrayItem(trials, i), &samples[0], 1e6 * (i + 1));
+    if (tool_said(pid, path, said) != 0)
+        fail_msg("%s", buf_text(said));
+    cJSON_Delete(trials);
+}
+
 static void a_ladder_tells_times_in_milliseconds(void **state)
 {
-    enum { N = 8 };
-    const char *path = tune_at(farm.dir, "ladder");
-    const pid_t pid =
-        tune_start(path, (const char *const[]){"ladder", "rnn", "cell=lstm i=4 h=4 l=1 b=1 t=2", "--tracker", farm.url,
-                                               "--key", KEY, "--json", "-q", NULL});
-    cJSON *trials = lease(N), *step;
     const char *line;
     struct buf said;
+    cJSON *step;
     int n = 0;
 
     (void)state;
-    buf_init(&said, 1 << 20);
-    for (int i = 0; i < N; i++)
-        answer(cJSON_GetArrayItem(trials, i), &samples[0], 1e6 * (i + 1));
-    if (tool_said(pid, path, &said) != 0)
-        fail_msg("%s", buf_text(&said));
+    climb("cell=lstm i=4 h=4 l=1 b=1 t=2", "--json", &said);
     for (line = buf_text(&said); *line; line += strcspn(line, "\n") + 1) {
         step = cJSON_Parse(line);
         if (!cJSON_IsNumber(cJSON_GetObjectItem(step, "ms")))
@@ -311,8 +319,35 @@ static void a_ladder_tells_times_in_milliseconds(void **state)
         cJSON_Delete(step);
         n++;
     }
-    assert_int_equal(n, N);
-    cJSON_Delete(trials);
+    assert_int_equal(n, N_STEPS);
+    buf_fini(&said);
+}
+
+/* Each step beside the one before it, i / (i + 1) of its rate, and beside the first. */
+static void a_ladder_tells_what_each_step_gained(void **state)
+{
+    const char *line;
+    struct buf said;
+    int n = 0, n_gains = 0;
+
+    (void)state;
+    climb("cell=lstm i=4 h=6 l=1 b=1 t=2", NULL, &said);
+    line = strstr(buf_text(&said), "\nbaseline ");
+    assert_non_null(line);
+    for (line++; *line; line += strcspn(line, "\n") + 1, n++) {
+        const char *ms = line + 28, *bar = strstr(line, "  |"), *end = line + strcspn(line, "\n");
+        char expected[64];
+
+        snprintf(expected, sizeof expected, " %9d.000 ", n + 1);
+        assert_memory_equal(ms, expected + 4, 10);
+        snprintf(expected, sizeof expected, " %7.2fx %7.2fx", n / (n + 1.0), 1 / (n + 1.0));
+        if (!bar || bar > end) /* no step of the post's: only beside the first */
+            assert_memory_equal(end - 9, expected + 9, 9);
+        else if (n > 0 && ++n_gains)
+            assert_memory_equal(bar - 18, expected, 18);
+    }
+    assert_int_equal(n, N_STEPS);
+    assert_true(n_gains >= 2); /* the first gain is over both */
     buf_fini(&said);
 }
 
@@ -345,6 +380,7 @@ int main(void)
         cmocka_unit_test(a_runner_up_that_ties_does_not_win),
         cmocka_unit_test(records_on_their_way_at_an_interrupt_are_kept),
         cmocka_unit_test(a_ladder_tells_times_in_milliseconds),
+        cmocka_unit_test(a_ladder_tells_what_each_step_gained),
         cmocka_unit_test(status_and_attach_tell_the_best_of_each_workload),
     };
 

@@ -5,7 +5,7 @@
 #include <cmocka.h>
 
 #include "core/rng.h"
-#include "cost_model/gpr.h"
+#include "cost_model/gpr_private.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -125,6 +125,62 @@ static void a_view_that_grew_answers_as_a_new_one(void **state)
     gpr_free(g);
 }
 
+#define N_SHAPED 14
+
+/* The negative logarithm of the posterior, but for a constant, by its definition: y' K^-1 y / 2 + ln |K| / 2 and the
+ * priors, which are around what a shape begins with, of deviation 1. */
+static double unlikelihood(const struct gpr_shape *s, const double *values)
+{
+    const double scale = exp(2 * gpr_log_scale(s)), noise = exp(2 * gpr_log_noise(s)) + 1e-6;
+    double k[N_SHAPED][N_SHAPED], y[N_SHAPED], inverse[GPR_MAX_COLUMNS], sum = 0;
+    struct gpr_shape prior;
+
+    gpr_inverse_lengths(s, inverse);
+    for (size_t i = 0; i < N_SHAPED; i++) {
+        y[i] = values[i];
+        for (size_t j = 0; j <= i; j++)
+            k[i][j] = scale * gpr_kernel(gpr_distance2(rows + i * WIDTH, rows + j * WIDTH, inverse, WIDTH), NULL) +
+                      (i == j ? noise : 0);
+    }
+    for (size_t i = 0; i < N_SHAPED; i++) { /* Cholesky, and y := L^-1 y beside it */
+        for (size_t j = 0; j <= i; j++) {
+            for (size_t l = 0; l < j; l++)
+                k[i][j] -= k[i][l] * k[j][l];
+            k[i][j] = i == j ? sqrt(k[i][i]) : k[i][j] / k[j][j];
+        }
+        for (size_t l = 0; l < i; l++)
+            y[i] -= k[i][l] * y[l];
+        y[i] /= k[i][i];
+        sum += y[i] * y[i] / 2 + log(k[i][i]);
+    }
+    gpr_shape_init(&prior, WIDTH);
+    for (size_t i = 0; i < WIDTH + 2; i++)
+        sum += (s->logs[i] - prior.logs[i]) * (s->logs[i] - prior.logs[i]) / 2;
+    return sum;
+}
+
+/* A step of any length, of the noise or of the scale away from it is less likely. */
+static void the_shape_that_is_found_is_the_most_likely(void **state)
+{
+    struct gpr_shape shape;
+    double least, noisy[N_SHAPED];
+
+    (void)state;
+    for (size_t i = 0; i < N_SHAPED; i++)
+        noisy[i] = targets[i] + (i % 2 ? 0.2 : -0.2);
+    gpr_shape_init(&shape, WIDTH);
+    assert_int_equal(gpr_shape_improve(&shape, rows, noisy, N_SHAPED, 400), ERR_OK);
+    least = unlikelihood(&shape, noisy);
+    for (size_t i = 0; i < WIDTH + 2; i++)
+        for (int side = -1; side <= 1; side += 2) {
+            struct gpr_shape beside = shape;
+
+            beside.logs[i] += 0.02 * side;
+            if (!(unlikelihood(&beside, noisy) > least))
+                fail_msg("logarithm %zu: %g, %g at %+g", i, least, unlikelihood(&beside, noisy), 0.02 * side);
+        }
+}
+
 static void another_quantity_shares_the_kernel(void **state)
 {
     double twice[N];
@@ -201,6 +257,7 @@ int main(void)
         cmocka_unit_test_setup(it_learns_a_smooth_function, draw),
         cmocka_unit_test(it_repeats_what_was_measured_and_knows_what_it_does_not),
         cmocka_unit_test_setup(a_view_that_grew_answers_as_a_new_one, draw),
+        cmocka_unit_test_setup(the_shape_that_is_found_is_the_most_likely, draw),
         cmocka_unit_test_setup(another_quantity_shares_the_kernel, draw),
         cmocka_unit_test_setup(it_refuses_what_it_cannot_fit, draw),
         cmocka_unit_test_setup(rows_that_contradict_each_other_are_fitted, draw),

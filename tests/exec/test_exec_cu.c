@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The CUDA executor on the emulated driver (tests/cuda): plans written by hand, in the caller's context and streams. */
-#include "exec/exec_cu.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,158 +10,12 @@
 
 #include <cmocka.h>
 
-#include "tests/cuda/emulated.h"
+#include "tests/exec/cu_rig.h"
 
 #define N 1000
-#define KERNEL "extern \"C\" __global__ void "
 #define AT "const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
 
-static struct exec_words words;
 static char calls[] = "/tmp/test_exec_cu_XXXXXX"; /* the emulated driver's log */
-
-/* ---- making plans ---- */
-
-/* A module, its code in up to three binaries; code_free frees it. */
-struct code {
-    struct exec_module module;
-    struct exec_binary binaries[3];
-    char *images[3];
-};
-
-static size_t image_bytes(const char *target, const char *image)
-{
-    uint64_t e_shoff;
-    uint16_t size, n;
-
-    if (target[0] == 'c')
-        return strlen(image);
-    memcpy(&e_shoff, image + 40, 8); /* an ELF file ends with its table of sections */
-    memcpy(&size, image + 58, 2);
-    memcpy(&n, image + 60, 2);
-    return (size_t)e_shoff + (size_t)size * n;
-}
-
-static void code_add(struct code *c, const char *target, const char *text)
-{
-    const int i = c->module.n_binaries++;
-    char log[500] = "";
-
-    c->images[i] = emulated_image(text, target, log);
-    if (!c->images[i])
-        fail_msg("%s", log);
-    c->binaries[i] = (struct exec_binary){target, (unsigned char *)c->images[i], image_bytes(target, c->images[i]), 0};
-    c->module.binaries = c->binaries;
-}
-
-static void code_make(struct code *c, const char *text)
-{
-    *c = (struct code){.module = {.options = ""}};
-    code_add(c, "compute_61", text);
-}
-
-static void code_free(struct code *c)
-{
-    for (int i = 0; i < 3; i++)
-        free(c->images[i]);
-}
-
-static struct exec_arg buffer(int i)
-{
-    return (struct exec_arg){.kind = EXEC_ARG_BUFFER, .integer = i};
-}
-
-static struct exec_arg i32(int v)
-{
-    return (struct exec_arg){.kind = EXEC_ARG_I32, .integer = v};
-}
-
-static struct exec_launch kernel(const char *name, size_t blocks, size_t threads, const struct exec_arg *args, int n)
-{
-    return (struct exec_launch){
-        .kernel = name, .grid = {blocks, 1, 1}, .block = {threads, 1, 1}, .args = args, .n_args = n};
-}
-
-/* A plan with one module; the arrays are the caller's. */
-#define PLAN(name, code, buffer_list, launch_list)                                                                     \
-    const struct exec_module *name##_modules[] = {&(code)->module};                                                    \
-    struct exec_plan name = {.workload = #name,                                                                        \
-                             .modules = name##_modules,                                                                \
-                             .n_modules = 1,                                                                           \
-                             .buffers = buffer_list,                                                                   \
-                             .n_buffers = (int)(sizeof buffer_list / sizeof buffer_list[0]),                           \
-                             .launches = launch_list,                                                                  \
-                             .n_launches = (int)(sizeof launch_list / sizeof launch_list[0])}
-
-/* ---- sessions ---- */
-
-struct session {
-    CUcontext context;
-    CUstream streams[2];
-    struct exec_cu *s;
-};
-
-static void begin(struct session *x, const char *sm)
-{
-    x->context = emulated_start(sm);
-    for (int i = 0; i < 2; i++)
-        assert_int_equal(cuda.cuStreamCreate(&x->streams[i], 1), 0);
-    assert_int_equal(exec_cu_open(NULL, &words, &x->s), EXEC_OK);
-}
-
-static void end(struct session *x)
-{
-    exec_cu_close(x->s);
-    for (int i = 0; i < 2; i++)
-        assert_int_equal(cuda.cuStreamDestroy_v2(x->streams[i]), 0);
-    assert_int_equal(cuda.cuCtxDestroy_v2(x->context), 0);
-    unsetenv("TUNE_CUDA_FAIL");
-    unsetenv("TUNE_CUDA_DRIVER");
-    unsetenv("TUNE_CUDA_SEED");
-}
-
-static struct exec_cu_op *open_op(struct session *x, const struct exec_plan *plan)
-{
-    struct exec_cu_op *op = NULL;
-
-    if (exec_cu_op_open(x->s, plan, &words, &op) != EXEC_OK)
-        fail_msg("%s", words.text);
-    return op;
-}
-
-static void refused(struct session *x, const struct exec_plan *plan, enum exec_status wanted, const char *text)
-{
-    struct exec_cu_op *op = NULL;
-    const enum exec_status got = exec_cu_op_open(x->s, plan, &words, &op);
-
-    if (got != wanted || !strstr(words.text, text))
-        fail_msg("status %d '%s', expected %d with '%s'", got, words.text, wanted, text);
-    assert_null(op);
-}
-
-static void run(struct session *x, struct exec_cu_op *op, int stream, const exec_cu_mem *tensors,
-                const struct exec_cu_weights *w)
-{
-    if (exec_cu_run(op, x->streams[stream], tensors, w, &words) != EXEC_OK)
-        fail_msg("%s", words.text);
-}
-
-static void wait_for(struct session *x)
-{
-    for (int i = 0; i < 2; i++)
-        assert_int_equal(cuda.cuStreamSynchronize(x->streams[i]), 0);
-}
-
-static void expect_all(CUdeviceptr at, int n, int value)
-{
-    int *y = malloc((size_t)n * sizeof *y);
-
-    assert_non_null(y);
-    emulated_read(y, at, (size_t)n * sizeof *y);
-    for (int i = 0; i < n; i++)
-        if (y[i] != value)
-            fail_msg("element %d is %d, expected %d", i, y[i], value);
-    free(y);
-}
 
 /* ---- one kernel: y[i] = value of the code ---- */
 
@@ -530,72 +382,6 @@ static void queues_of_a_plan_wait_for_one_another(void **state)
     code_free(&c);
 }
 
-/* ---- shared memory, cooperative launches ---- */
-
-static void more_than_48_kib_of_shared_memory_are_asked_for(void **state)
-{
-    static const struct exec_buffer buffers[] = {{.id = "y", .role = EXEC_OUTPUT, .n_bytes = 4}};
-    const struct exec_arg args[] = {buffer(0), i32(0)};
-    struct exec_launch launches[2] = {kernel("wide", 1, 32, args, 2), kernel("wide", 1, 32, args, 2)};
-    struct exec_arg later[] = {buffer(0), i32(15000)};
-    struct session x;
-    struct code c;
-
-    (void)state;
-    begin(&x, "80");
-    code_make(&c, KERNEL "wide(int *y, int last)\n{ extern __shared__ int s[];\n"
-                         "  if (threadIdx.x == 0) s[last] = 5; __syncthreads(); y[0] = s[last]; }\n");
-    launches[0].dyn_local = 1024; /* the smaller one of a kernel does not lower the larger one */
-    launches[1].dyn_local = 60004;
-    launches[1].args = later;
-    PLAN(wide, &c, buffers, launches);
-    const exec_cu_mem y = emulated_buffer(NULL, 4);
-    struct exec_cu_op *op = open_op(&x, &wide), *again;
-    launches[1].dyn_local = 50000;
-    again = open_op(&x, &wide);
-    launches[1].dyn_local = 60004;
-    run(&x, op, 0, &y, NULL);
-    wait_for(&x);
-    expect_all(y, 1, 5);
-    exec_cu_op_close(again);
-    exec_cu_op_close(op);
-    launches[1].dyn_local = 200000;
-    refused(&x, &wide, EXEC_NO_DEVICE, "kernel wide uses 200000 bytes of shared memory, the device has ");
-    cuda.cuMemFree_v2(y);
-    code_free(&c);
-    end(&x);
-}
-
-static void cooperative_launches_have_to_fit(void **state)
-{
-    static const struct exec_buffer buffers[] = {{.id = "y", .role = EXEC_OUTPUT, .n_bytes = 4 * sizeof(int)},
-                                                 {.id = "n", .role = EXEC_SCRATCH, .n_bytes = 4 * sizeof(int)}};
-    const struct exec_arg args[] = {buffer(0), buffer(1)}, fill[] = {buffer(1), i32(0), i32(4)};
-    struct exec_launch launches[] = {{.op = EXEC_FILL, .args = fill, .n_args = 3}, kernel("meet", 4, 1, args, 2)};
-    struct session x;
-    struct code c;
-
-    (void)state;
-    begin(&x, "75");
-    code_make(&c, KERNEL "meet(int *y, volatile int *here)\n"
-                         "{ int n; here[blockIdx.x] = 1;\n"
-                         "  do { __nanosleep(200000); n = here[0] + here[1] + here[2] + here[3]; } while (n < 4);\n"
-                         "  y[blockIdx.x] = n; }\n");
-    launches[1].cooperative = 1;
-    PLAN(meeting, &c, buffers, launches);
-    const exec_cu_mem y = emulated_buffer(NULL, 4 * sizeof(int));
-    struct exec_cu_op *op = open_op(&x, &meeting);
-    run(&x, op, 0, &y, NULL);
-    wait_for(&x);
-    expect_all(y, 4, 4);
-    exec_cu_op_close(op);
-    launches[1].grid[0] = 1000000;
-    refused(&x, &meeting, EXEC_NO_DEVICE, "1000000 blocks at the same time");
-    cuda.cuMemFree_v2(y);
-    code_free(&c);
-    end(&x);
-}
-
 /* ---- the caller's context ---- */
 
 static void runs_are_captured_into_graphs(void **state)
@@ -766,8 +552,6 @@ int main(void)
         cmocka_unit_test(buffers_are_filled_when_the_plan_says),
         cmocka_unit_test(scratch_is_shared_and_streams_wait),
         cmocka_unit_test(queues_of_a_plan_wait_for_one_another),
-        cmocka_unit_test(more_than_48_kib_of_shared_memory_are_asked_for),
-        cmocka_unit_test(cooperative_launches_have_to_fit),
         cmocka_unit_test(runs_are_captured_into_graphs),
         cmocka_unit_test(the_caller_s_context_stays_current),
         cmocka_unit_test(failures_of_the_driver_are_told),
@@ -780,10 +564,8 @@ int main(void)
     if (fd < 0)
         return 1;
     close(fd);
-    setenv("TUNE_CUDA_LIBRARY", EMULATED_CUDA, 1);
-    setenv("TUNE_NVRTC_VERSION", "12.8", 1); /* makes code for sm_61 */
     setenv("TUNE_CUDA_LOG", calls, 1);
-    result = emulated_open();
+    result = cu_rig_start();
     if (!result)
         result = cmocka_run_group_tests(tests, NULL, NULL);
     unlink(calls);

@@ -104,6 +104,33 @@ static void a_tuners_file_is_rows(void **state)
     forget(&h);
 }
 
+/* What is kept of a row is kept once, of its result or of its section. */
+static void what_a_row_keeps_it_keeps_once(void **state)
+{
+    static const struct {
+        const char *text, *extra;
+    } cases[] = {
+        {"{\"sections\":[{\"kernel_family\":\"xgemm\",\"kernel\":\"Xgemm\",\"tune\":{\"a\":1},\"device\":\"D\","
+         "\"parameter_names\":[\"MWG\"],\"results\":[[\"64\",1.5]]}]}",
+         "{\"kernel\":\"Xgemm\",\"tune\":{\"a\":1},\"device\":\"D\"}"},
+        {"{\"kernel_family\":\"xgemm\",\"device\":\"D\",\"results\":[{\"kernel\":\"Xgemm\",\"time\":1.5,\"parameters\":"
+         "{\"MWG\":64}}]}",
+         "{\"device\":\"D\",\"kernel\":\"Xgemm\"}"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct heard h = hear("clblast", cases[i].text, strlen(cases[i].text), ERR_OK);
+        char *extra;
+
+        assert_int_equal(h.n_rows, 1);
+        extra = cJSON_PrintUnformatted(h.rows[0].extra);
+        assert_string_equal(extra, cases[i].extra);
+        cJSON_free(extra);
+        forget(&h);
+    }
+}
+
 static void a_database_is_rows(void **state)
 {
     static const char text[] =
@@ -306,6 +333,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_tuners_file_is_rows),
+        cmocka_unit_test(what_a_row_keeps_it_keeps_once),
         cmocka_unit_test(a_database_is_rows),
         cmocka_unit_test(a_file_cut_anywhere_gives_its_whole_results),
         cmocka_unit_test(a_result_that_is_no_row_is_told_why),

@@ -490,8 +490,10 @@ static void arguments_that_came_later_may_lack(void **state)
     "{\"input\":[\"" target "\",\"" task "\"," args                                                                    \
     ",{}],\"config\":{\"index\":0,\"code_hash\":null,\"entity\":[" entity "]},\"result\":" result                      \
     ",\"version\":0.2,\"tvm_version\":\"0.9.0\"}"
+#define CUDA "cuda -model=1080"
 #define OK "[[0.001],0,1.0,2.0]"
 #define DENSE "[[\"TENSOR\",[1,64],\"float32\"],[\"TENSOR\",[48,64],\"float32\"],null,\"float32\"]"
+#define CONV_I8(steps) "[[\"TENSOR\",[1,8,9,9],\"int8\"],[\"TENSOR\",[8,8,3,3],\"int8\"]," steps ",\"int32\"]"
 #define SPLIT_Y "[\"tile_y\",\"sp\",[-1,1,1]]"
 #define SPLIT_X "[\"tile_x\",\"sp\",[-1,4,4]]"
 #define UNROLL_C "[\"c_unroll\",\"sp\",[-1,8]]"
@@ -525,7 +527,15 @@ static const struct {
      "terms differ"},
     {LINE(MALI, "dense.mali", "[[\"TENSOR\",[1e300,64],\"float32\"],[\"TENSOR\",[48,64],\"float32\"],null,\"float32\"]",
           KNOBS, OK),
-     "whole sizes"},
+     "argument 1 of 4: expected whole sizes"},
+    {LINE(MALI, "dense.mali", "[[\"TENSOR\",[1,64],\"float32\"],0,null,\"float32\"]", KNOBS, OK),
+     "argument 2 of 4: expected"},
+    {LINE(CUDA, "conv2d_NCHWc_int8.cuda", CONV_I8("[1,1],[0,0],[1,1],\"NHWC\""), KNOBS, OK),
+     "argument 6 of 7: tune computes NCHW only"},
+    {LINE(CUDA, "conv2d_NCHWc_int8.cuda", CONV_I8("[1,1],[0,0,0],[1,1],\"NCHW\""), KNOBS, OK),
+     "argument 4 of 7: expected a padding of 1, 2 or 4 numbers"},
+    {LINE(CUDA, "conv2d_NCHWc_int8.cuda", CONV_I8("[1,1,1],[0,0],[1,1],\"NCHW\""), KNOBS, OK),
+     "argument 3 of 7: expected"},
     {LINE(MALI, "dense.mali", "[[\"TENSOR\",[1,64,1,1,1,1,1,1],\"float32\"],0,null,\"float32\"]", KNOBS, OK), "sizes"},
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Helpers that spaces and programs are made with, and the defaults that templates choose, by hand. */
 #include "kernels/build.h"
+#include "kernels/conv/shape.h"
 #include "kernels/expect.h"
 #include "kernels/operator.h"
 #include "kernels/template.h"
@@ -496,6 +497,44 @@ static void weights_of_wide_upper_layers_are_packed_whole(void **state)
     space_free(s);
 }
 
+/* What constraints of a convolution's template read, no two numbers of a pair alike. */
+static void a_convolutions_constants_are_its_sizes(void **state)
+{
+    static const struct {
+        const char *name;
+        double value;
+    } constants[] = {{"size_n", 2},   {"size_c", 8},   {"size_cg", 4},  {"size_h", 23},    {"size_w", 31},
+                     {"size_k", 12},  {"size_kg", 6},  {"size_r", 3},   {"size_s", 5},     {"size_p", 9},
+                     {"size_q", 6},   {"stride_h", 2}, {"stride_w", 4}, {"dil_h", 4},      {"dil_w", 3},
+                     {"groups_n", 2}, {"x_lanes", 4},  {"y_lanes", 4},  {"elem_bytes", 2}, {"sum_elem_bytes", 4}};
+    const struct device_desc d = {.api = "opencl", .kind = DEVICE_CPU, .max_work_group = 64};
+    struct config c = {{0}};
+    struct conv_shape z;
+    struct space *s = NULL;
+    struct workload w;
+    struct why why = {""};
+
+    (void)state;
+    /* rows: (23 + 2 - (1 + 2 * 4)) / 2 + 1 = 9; columns: (31 + 4 - (1 + 4 * 3)) / 4 + 1 = 6 */
+    if (workload_parse(
+            "conv2d f16 n=2 c=8 h=23 w=31 k=12 r=3 s=5 stride=2,4 dilation=4,3 pad=1,2 groups=2 layout=nchw4c", &w,
+            &why))
+        fail_msg("%s", why.text);
+    z = conv_shape_of(&w);
+    assert_int_equal(space_new(&s), ERR_OK);
+    assert_int_equal(conv_add_constants(&z, DTYPE_F16, DTYPE_F32, &d, s, &why), ERR_OK);
+    assert_int_equal(space_add_knob_ints(s, "vec", NULL, 1, (const int64_t[]){1}), ERR_OK);
+    assert_int_equal(space_seal(s, &why), ERR_OK);
+    for (size_t i = 0; i < sizeof constants / sizeof constants[0]; i++) {
+        double v = -1;
+
+        assert_int_equal(space_eval(s, &c, constants[i].name, &v), ERR_OK);
+        if (v != constants[i].value)
+            fail_msg("%s is %g, expected %g", constants[i].name, v, constants[i].value);
+    }
+    space_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -509,6 +548,7 @@ int main(void)
         cmocka_unit_test(samples_are_as_many_as_their_cost_allows),
         cmocka_unit_test(exact_data_are_as_large_as_sums_stay_exact),
         cmocka_unit_test(expected_values_are_kept_for_the_workloads_asked_for_last),
+        cmocka_unit_test(a_convolutions_constants_are_its_sizes),
         cmocka_unit_test(defaults_are_what_their_rules_say),
         cmocka_unit_test(templates_fit_up_to_their_edge),
     };

@@ -137,18 +137,27 @@ static void add_template(const struct template *t)
         add(t, shape, CONFIG_RANDOM, &seen);
 }
 
-/* What neither a small config nor a draw is sure to meet: the last vector of a row of windows that are apart. */
+/* What neither a small config nor a draw is sure to meet: the last vector of a row of windows that are apart, and of
+ * hidden units of one column. */
 static void add_ragged_rows(void)
 {
-    static const char *const shapes[] = {"pool2d f32 n=1 c=5 h=11 w=37 r=3 s=3 stride=2 pad=1",
-                                         "pool2d f32 n=1 c=3 h=5 w=50 r=3 s=5 stride=3,4 pad=1,2"};
+    static const struct {
+        const char *id, *shape, *config;
+    } rows[] = {
+        {"pool2d/rows", "pool2d f32 n=1 c=5 h=11 w=37 r=3 s=3 stride=2 pad=1", "vec=4 rows=2"},
+        {"pool2d/rows", "pool2d f32 n=1 c=3 h=5 w=50 r=3 s=5 stride=3,4 pad=1,2", "vec=4 rows=2"},
+        {"rnn/lanes", "rnn f32 i=3 h=5 b=1 t=2", "persist=1 vec=4 nv=1 cols=1 ku=1 in_rows=1"},
+        {"rnn/lanes", "rnn f32 cell=gru i=2 h=6 l=2 b=1 t=2", "persist=0 vec=4 nv=2 cols=1 ku=1 in_rows=2"},
+    };
 
-    for (size_t i = 0; is_wanted("pool2d/rows") && i < sizeof shapes / sizeof shapes[0]; i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (!is_wanted(rows[i].id))
+            continue;
         assert_true(n_items < MAX_ITEMS);
-        list[n_items++] = (struct item){.t = template_find("pool2d/rows"),
-                                        .shape = shapes[i],
+        list[n_items++] = (struct item){.t = template_find(rows[i].id),
+                                        .shape = rows[i].shape,
                                         .config = CONFIG_TEXT,
-                                        .text = "vec=4 rows=2",
+                                        .text = rows[i].config,
                                         .is_plain = true};
     }
 }

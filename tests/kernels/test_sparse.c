@@ -80,6 +80,38 @@ static void an_array_is_read_in_every_type_and_order(void **state)
     }
 }
 
+/* The length has two bytes in version 1, four from version 2 on: NumPy writes those where a header is long. */
+static void files_of_every_version_are_read(void **state)
+{
+    static const char header[] = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }       \n";
+    static const float values[] = {1, 2};
+    static const size_t n_length[] = {2, 4, 4};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        unsigned char bytes[1024] = "\x93NUMPY";
+        const size_t begin = 8 + n_length[i], n = begin + sizeof header - 1;
+        struct why why = {""};
+        char path[PATH_MAX + 8];
+        struct npy a;
+
+        bytes[6] = (unsigned char)(i + 1);
+        bytes[8] = sizeof header - 1;
+        memcpy(bytes + begin, header, sizeof header - 1);
+        memcpy(bytes + n, values, sizeof values);
+        if (npy_parse(bytes, n + sizeof values, &a, &why))
+            fail_msg("version %zu: %s", i + 1, why.text);
+        assert_true(a.n_elems == 2 && a.values[0] == 1 && a.values[1] == 2);
+        npy_fini(&a);
+        snprintf(path, sizeof path, "%s/v.npy", dir);
+        assert_int_equal(file_replace(path, bytes, n + sizeof values, 0600, NULL), ERR_OK);
+        if (npy_read(path, &a, &why))
+            fail_msg("version %zu: %s", i + 1, why.text);
+        assert_true(a.n_elems == 2 && a.values[1] == 2);
+        npy_fini(&a);
+    }
+}
+
 static void a_bad_file_is_told_in_words(void **state)
 {
     static const struct {
@@ -397,6 +429,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_array_is_read_in_every_type_and_order),
+        cmocka_unit_test(files_of_every_version_are_read),
         cmocka_unit_test(a_bad_file_is_told_in_words),
         cmocka_unit_test(a_draw_keeps_exactly_the_asked_number),
         cmocka_unit_test(a_program_counts_dense_and_effective_products),

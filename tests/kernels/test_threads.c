@@ -371,11 +371,45 @@ static void print_table(void)
         }
 }
 
+/* One thread has all in one launch; more have all steps in one up to 1 MiB of recurrent weights (gates h h floats),
+ * which one of them reads in each step, and a launch a step beyond that. */
+static void steps_share_a_launch_while_their_weights_are_few(void **state)
+{
+    static const struct {
+        const char *shape;
+        int64_t threads;
+        const char *persist;
+    } cases[] = {
+        {"rnn f32 i=8 h=256 b=1 t=3", 4, "persist=1 "},
+        {"rnn f32 i=8 h=257 b=1 t=3", 4, "persist=0 "},
+        {"rnn f32 i=8 h=257 b=1 t=3", 1, "persist=2 "},
+        {"rnn f32 cell=gru i=8 h=295 b=1 t=3", 2, "persist=1 "}, /* 3 295^2 4 = 1,044,300 */
+        {"rnn f32 cell=gru i=8 h=296 b=1 t=3", 2, "persist=0 "},
+        {"rnn f32 cell=tanh i=8 h=512 b=1 t=3", 64, "persist=1 "},
+        {"rnn f32 cell=tanh i=8 h=513 b=1 t=3", 64, "persist=0 "},
+        {"rnn f32 cell=tanh i=8 h=16 b=1 t=3", 1, "persist=2 "},
+    };
+    const struct template *t = template_find("rnn/lanes");
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct workload w;
+        struct made m;
+
+        assert_int_equal(workload_parse(cases[i].shape, &w, NULL), ERR_OK);
+        make(t, &w, cases[i].threads, &m);
+        if (!strstr(buf_text(&m.config), cases[i].persist))
+            fail_msg("%s on %lld threads: %s", cases[i].shape, (long long)cases[i].threads, buf_text(&m.config));
+        buf_fini(&m.config);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_thread_has_the_defaults_it_had),
         cmocka_unit_test(items_of_defaults_keep_threads_busy),
+        cmocka_unit_test(steps_share_a_launch_while_their_weights_are_few),
         cmocka_unit_test(spreading_takes_the_items_that_end_first),
         cmocka_unit_test(the_last_item_is_waited_for_but_not_long),
     };

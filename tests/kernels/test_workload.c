@@ -69,6 +69,9 @@ static const struct {
     {"conv2d f32 n=1 c=0 h=5 w=5 k=1 r=1 s=1", "c=0"},
     {"conv2d f32 n=1 c=1 h=5 w=5 k=1 r=7 s=7", "larger than the padded input"},
     {"conv2d f32 n=1 c=1 h=5 w=5 k=1 r=3 s=3 dilation=3", "larger than the padded input"},
+    {"conv2d f32 n=1 c=1 h=5 w=6 k=1 r=4 s=2 dilation=3,4 pad=1,0,0,1", /* rows 1 + 3 * 3, columns 1 + 1 * 4 */
+     "the window covers 10 x 5, larger than the padded input 6 x 7"},
+    {"depthwise_conv2d f32 n=1 c=1 h=9 w=3 r=2 s=3 dilation=3,4", "covers 4 x 9, larger than the padded input 9 x 3"},
     {"conv2d f32 n=1 c=1 h=5 w=5 k=1 r=1 s=1 pad=1,2,3", "top,left,bottom,right"},
     {"conv2d f32 n=1 c=1 h=5 w=5 k=1 r=1 s=1 stride=0", "stride=0"},
     {"conv2d f32 n=1 c=1 h=5 w=5 k=1 r=1 s=1 layout=nhwc", "nchw4c"},

@@ -168,6 +168,23 @@ static void what_is_none_stays(void **unused)
     check_products(HEAD "node MatMul q kt -> l\nnode Relu l -> s1\nnode Softmax s1 -> p axis=-1\n" TAIL);
 }
 
+#define SOFTMAX(opset, dims, axis)                                                                                     \
+    "opset " opset "\ninput q " dims "5 4\ninput kt " dims "4 3\ninput v " dims "3 4\nnode MatMul q kt -> l\n"         \
+    "node Softmax l -> p" axis "\nnode MatMul p v -> y\noutput y\n"
+
+/* Up to opset 12 a softmax is over all axes from its own on, by default the second, then over one, by default the last.
+ */
+static void a_softmax_of_rows_depends_on_the_opset(void **unused)
+{
+    (void)unused;
+    check_attention(SOFTMAX("12", "", ""), "layout=blhd scale=1.000000");
+    check_products(SOFTMAX("12", "2 ", ""));
+    check_attention(SOFTMAX("12", "2 ", " axis=2"), "layout=bhld scale=1.000000");
+    check_attention(SOFTMAX("12", "2 ", " axis=-1"), "layout=bhld scale=1.000000");
+    check_attention(SOFTMAX("13", "2 ", ""), "layout=bhld scale=1.000000");
+    check_products(SOFTMAX("13", "2 ", " axis=1"));
+}
+
 /* Two heads of keys, each repeated for two of queries. */
 static void repeated_heads_are_groups(void **unused)
 {
@@ -364,6 +381,7 @@ int main(void)
         cmocka_unit_test(masks_are_added_in_their_axes),
         cmocka_unit_test(triangles_are_causal),
         cmocka_unit_test(what_is_none_stays),
+        cmocka_unit_test(a_softmax_of_rows_depends_on_the_opset),
         cmocka_unit_test(repeated_heads_are_groups),
         cmocka_unit_test(the_operator_says_the_same),
         cmocka_unit_test(joint_projections_are_cut),

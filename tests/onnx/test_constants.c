@@ -24,6 +24,10 @@ static void shapes_are_computed_of_several_constants(void **state)
         {"ints a 3 = 4 7 8\nints b 1 = 7\nnode Equal a b -> e\nints c 3 = 4 6 8\nnode Where e c a -> s\n", "4,6,8"},
         {"ints a 2 2 = 4 3 48 24\nnode ReduceMax a -> s axes=[1] keepdims=0\n", "4,48"},
         {"ints a 2 2 = 9 20 15 12\nnode ReduceMean a -> s axes=[0] keepdims=0\n", "12,16"},
+        /* 51 / 4 and -67 / 4, cut */
+        {"ints a 4 2 = 12 -16 13 -17 13 -17 13 -17\nnode ReduceMean a -> r axes=[0] keepdims=0\nints k 2 = 0 32\n"
+         "node Add r k -> s\n",
+         "12,16"},
         {"ints a 2 2 = 2 4 6 4\nnode ReduceProd a -> s axes=[0] keepdims=0\n", "12,16"},
     };
 

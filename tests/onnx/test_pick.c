@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -31,8 +32,41 @@ static void elements_are_taken_by_indices_along_an_axis(void **state)
                   "y_3 b 0 16\n");
     check_refused(HEAD "ints i 2 1 = 0 3\nnode GatherElements x i -> y axis=1\noutput y\n", "GatherElements",
                   "an index outside");
-    check_refused(HEAD "ints i 3 1 = 0 1 2\nnode GatherElements x i -> y axis=1\noutput y\n", "GatherElements",
-                  "other dimensions");
+}
+
+/* Indices may have fewer places than the tensor along every axis, and more along that of the operator. */
+static void indices_may_be_fewer_than_elements(void **state)
+{
+    static const struct {
+        const char *nodes;
+        float places[10];
+        size_t n;
+        const char *weights;
+    } cases[] = {
+        {"ints i 1 2 = 2 0\nnode GatherElements x i -> y axis=1\noutput y\n", {2, 0}, 2, "y_2 a 0 8\n"},
+        {"ints i 2 2 = 1 0 0 1\nnode GatherElements x i -> y axis=0\noutput y\n", {3, 1, 0, 4}, 4, "y_2 a 0 16\n"},
+        {"ints i 1 5 = 2 1 0 1 2\nnode GatherElements x i -> y axis=1\noutput y\n", {2, 1, 0, 1, 2}, 5, "y_2 a 0 20\n"},
+        {"input u 1 2\nints i 1 2 = 2 0\nnode ScatterElements x i u -> y axis=1\noutput y\n",
+         {7, 1, 6, 3, 4, 5},
+         6,
+         "y_5 a 0 24\n"},
+    };
+    static const char *const more[] = {"ints i 3 1 = 0 1 2\nnode GatherElements x i -> y axis=1\noutput y\n",
+                                       "ints i 1 4 = 0 1 0 1\nnode GatherElements x i -> y axis=0\noutput y\n"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char lines[256];
+
+        snprintf(lines, sizeof lines, HEAD "%s", cases[i].nodes);
+        check_weights(lines, cases[i].places, cases[i].n, cases[i].weights);
+    }
+    for (size_t i = 0; i < sizeof more / sizeof more[0]; i++) {
+        char lines[256];
+
+        snprintf(lines, sizeof lines, HEAD "%s", more[i]);
+        check_refused(lines, "GatherElements", "other dimensions");
+    }
 }
 
 static void runs_are_taken_by_tuples_of_indices(void **state)
@@ -155,6 +189,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(elements_are_taken_by_indices_along_an_axis),
+        cmocka_unit_test(indices_may_be_fewer_than_elements),
         cmocka_unit_test(runs_are_taken_by_tuples_of_indices),
         cmocka_unit_test(sequences_are_turned_round),
         cmocka_unit_test(elements_are_replaced_at_indices),

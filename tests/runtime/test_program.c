@@ -154,6 +154,27 @@ static void limits_are_taken_at_their_edge_and_refused_behind_it(void **state)
     refuses("\"bump\":[5,0,0]", "\"bump\":[-715827881,0,0]", "range");
 }
 
+/* All buffers have 8 GiB: by halves, of every type, beside the sample's 360 bytes. */
+static void buffers_have_so_many_bytes_of_any_type(void **state)
+{
+    (void)state;
+    for (int t = 0; t < N_DTYPES; t++)
+        for (int over = 0; over < 2; over++) {
+            const int64_t half = ((int64_t)4 << 30) / (int64_t)dtype_bytes((enum dtype)t);
+            const int64_t rest = half - 360 / (int64_t)dtype_bytes((enum dtype)t) + over;
+            struct why why = {""};
+            struct program p;
+
+            sample_program(&p);
+            assert_non_null(program_add_buffer(&p, "half", ROLE_SCRATCH, (enum dtype)t, half));
+            assert_non_null(program_add_buffer(&p, "rest", ROLE_SCRATCH, (enum dtype)t, rest));
+            if (program_check_sane(&p, &why) != (over ? ERR_LIMIT : ERR_OK))
+                fail_msg("%s, %d over: %s", dtype_name((enum dtype)t), over, why.text);
+            assert_true(!over || strstr(why.text, "buffer 'rest'"));
+            program_fini(&p);
+        }
+}
+
 /* A launch in three loops, and in four; as many sums as a check may have. */
 static void nests_and_sums_have_their_limits(void **state)
 {
@@ -577,6 +598,28 @@ static void queues_that_share_what_is_written_have_an_order(void **state)
     assert_int_equal(two_launches(4, 1, false, "first", &why), ERR_OK); /* parts of one product */
 }
 
+/* Parts of one product are launches of one kernel: of one name in one module. A fill and a kernel are never. */
+static void kernels_of_one_name_in_two_modules_are_two(void **state)
+{
+    struct why why = {""};
+
+    (void)state;
+    for (int i_module = 0; i_module < 2; i_module++) {
+        struct program p;
+        struct program_launch *l;
+
+        five_buffers(&p);
+        program_add_module(&p, "other", LANG_OPENCL_C, "")->source = sha256_of("", 0);
+        (void)program_arg_buffer(launch(&p, PHASE_RUN, "part", 0), 3);
+        l = launch(&p, PHASE_RUN, "part", 1);
+        l->i_module = i_module;
+        (void)program_arg_buffer(l, 3);
+        assert_int_equal(program_check_sane(&p, &why), i_module ? ERR_INPUT : ERR_OK);
+        assert_true(!i_module || strstr(why.text, "share 'y'"));
+        program_fini(&p);
+    }
+}
+
 /* An order by way of a third launch is one. */
 static void orders_go_on_from_launch_to_launch(void **state)
 {
@@ -640,6 +683,7 @@ int main(void)
         cmocka_unit_test(hash_is_that_of_the_text_and_follows_every_knob),
         cmocka_unit_test(every_blob_is_named_once),
         cmocka_unit_test(limits_are_taken_at_their_edge_and_refused_behind_it),
+        cmocka_unit_test(buffers_have_so_many_bytes_of_any_type),
         cmocka_unit_test(nests_and_sums_have_their_limits),
         cmocka_unit_test(samples_without_places_are_elements_of_the_buffer),
         cmocka_unit_test(launches_wait_for_earlier_ones),
@@ -655,6 +699,7 @@ int main(void)
         cmocka_unit_test(loops_are_checked),
         cmocka_unit_test(packing_takes_nothing_that_a_run_is_given),
         cmocka_unit_test(queues_that_share_what_is_written_have_an_order),
+        cmocka_unit_test(kernels_of_one_name_in_two_modules_are_two),
         cmocka_unit_test(orders_go_on_from_launch_to_launch),
         cmocka_unit_test(too_many_launches_are_refused),
         cmocka_unit_test(long_text_is_refused),

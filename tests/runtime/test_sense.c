@@ -58,6 +58,27 @@ static void a_cpu_is_told_by_its_own(void **state)
     assert_true(s.core_mhz == 0 || (s.core_mhz >= 1000 && s.core_mhz < 1001)); /* of CPUs that this process has */
 }
 
+/* No frequency of CPUs is told here (as in a virtual machine): a GPU beside them is none of theirs, memory is shared.
+ */
+static void clocks_of_others_are_not_a_cpus(void **state)
+{
+    struct sense s;
+
+    (void)state;
+    sysfs_put(root, "class/devfreq/ff9a0000.gpu/cur_freq", "3000000000");
+    sysfs_put(root, "class/devfreq/13000000.mali/cur_freq", "3000000000");
+    sense_sysfs(root, DEVICE_CPU, &s);
+    assert_int_equal(s.known, 0);
+    sysfs_put(root, "class/devfreq/dmc/cur_freq", "856000000");
+    sysfs_put(root, "class/devfreq/ufs/cur_freq", "900000000"); /* neither */
+    sense_sysfs(root, DEVICE_CPU, &s);
+    assert_int_equal(s.known, SENSE_MEM_MHZ);
+    near(s.mem_mhz, 856);
+    sense_sysfs(root, DEVICE_MALI, &s);
+    assert_int_equal(s.known, SENSE_CORE_MHZ | SENSE_MEM_MHZ);
+    near(s.core_mhz, 3000);
+}
+
 /* Clocks fall from CPU to CPU: the fastest that this process has is the first. */
 static void the_fastest_cpu_of_the_process_counts(void **state)
 {
@@ -171,9 +192,13 @@ static void a_processor_is_told_by_more_than_its_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_ROOT(a_mali_is_told_by_its_own_zone_and_clock),     WITH_ROOT(a_cpu_is_told_by_its_own),
-        WITH_ROOT(without_a_zone_of_its_own_the_hottest_counts), WITH_ROOT(what_cannot_be_read_is_unknown),
-        WITH_ROOT(the_fastest_cpu_of_the_process_counts),        WITH_ROOT(a_processor_is_told_by_more_than_its_name),
+        WITH_ROOT(a_mali_is_told_by_its_own_zone_and_clock),
+        WITH_ROOT(a_cpu_is_told_by_its_own),
+        WITH_ROOT(without_a_zone_of_its_own_the_hottest_counts),
+        WITH_ROOT(what_cannot_be_read_is_unknown),
+        WITH_ROOT(clocks_of_others_are_not_a_cpus),
+        WITH_ROOT(the_fastest_cpu_of_the_process_counts),
+        WITH_ROOT(a_processor_is_told_by_more_than_its_name),
         cmocka_unit_test(only_known_values_reach_json),
     };
 

@@ -46,5 +46,26 @@ if python3 -c 'import yaml' 2>"$dir/said.out"; then
 else
     echo "check_ci.py: not checked, python3 has no yaml here"
 fi
+# test.sh: a label that there is not, and one without tests. Nothing is built: ctest knows one test, of label unit.
 refuses "unknown label 'frm'; there are: unit" scripts/test.sh frm
+mkdir "$dir/bin"
+printf '#!/bin/sh\n' >"$dir/bin/cmake"
+cat >"$dir/bin/ctest" <<'END'
+#!/bin/sh
+while [ $# -gt 0 ]; do
+    case "$1" in
+    -L) label=$2 ;;
+    -N) is_list=1 ;;
+    --output-junit) printf '<testsuite>\n\t<testcase name="one" classname="one" time="2" status="run">\n' >"$2" ;;
+    esac
+    shift
+done
+case "${is_list:-0}$label" in 1*unit*) echo "  Test   #1: one" ;; esac
+END
+printf '#!/bin/sh\n' >scripts/install_deps.sh
+chmod +x "$dir/bin/cmake" "$dir/bin/ctest"
+PATH=$dir/bin:$PATH scripts/test.sh unit >"$dir/said.out" || fail "test.sh unit"
+grep -q 'unit  *passed  *1 tests,  *2 s' "$dir/said.out" || fail "test.sh does not count its test: $(cat "$dir/said.out")"
+(PATH=$dir/bin:$PATH && refuses "no tests: farm" scripts/test.sh unit farm)
+git checkout -q scripts/install_deps.sh
 echo "the checks see their faults"

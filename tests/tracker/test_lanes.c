@@ -143,6 +143,27 @@ static void a_newcomer_starts_where_the_others_are(void **state)
     assert_in_range(of_job[2], 9, 11);
 }
 
+/* Nor has it a credit where the others only have nothing to do just then: of one user's jobs, and of two users. */
+static void a_newcomer_starts_where_those_were_who_wait(void **state)
+{
+    struct rig *r = *state;
+    const double cost[] = {0, 100, 100, 100, 100};
+    int of_job[5] = {0};
+
+    for (int first = 1; first <= 3; first += 2) {
+        const char *const users[2] = {first == 1 ? "one" : "early", first == 1 ? "one" : "late"};
+
+        rig_add(r, submit_as(r, users[0], 0), 0, 20, 1000 * first);
+        run(r, 20, cost, of_job);
+        rig_add(r, submit_as(r, users[1], 0), 0, 20, 1000 * first + 100);
+        rig_add(r, first, 20, 20, 1000 * first + 200);
+        of_job[first] = 0;
+        run(r, 20, cost, of_job);
+        assert_in_range(of_job[first], 9, 11);
+        run(r, 20, cost, of_job); /* the rest of both */
+    }
+}
+
 /* A large lease is charged a guess for each of its trials at once, which their costs then correct. A newcomer starts
  * where the others are, not where they were guessed to get: else it stands behind hundreds of trials. */
 static void a_newcomer_does_not_start_behind_what_was_only_guessed(void **state)
@@ -434,6 +455,7 @@ int main(void)
         FACT(each_step_of_priority_doubles_the_share),
         cmocka_unit_test(the_weight_of_a_job_is_a_power_of_two),
         FACT(a_newcomer_starts_where_the_others_are),
+        FACT(a_newcomer_starts_where_those_were_who_wait),
         FACT(a_newcomer_does_not_start_behind_what_was_only_guessed),
         FACT(a_newcomer_does_not_start_behind_leases_under_way),
         FACT(what_a_cancelled_job_had_leased_is_no_guess_for_ever),

@@ -94,6 +94,29 @@ static void a_cut_connection_is_told_and_drops_what_was_not_committed(void **sta
     assert_int_equal(n_jobs_at(where), 1);
 }
 
+/* What fails behind the first failure comes of it, and says less. */
+static void the_first_words_of_a_failure_are_told(void **state)
+{
+    char where[512];
+    struct why why = {""};
+    struct store *s;
+
+    (void)state;
+    postgres_place(&server, where, sizeof where);
+    s = open_at(where);
+    put_job(s, 1);
+    assert_int_equal(ops->commit(s, &why), ERR_OK);
+    assert_int_equal(ops->flush(s, &why), ERR_OK);
+    postgres_run(&server, where, "DROP TABLE jobs");
+    put_job(s, 2);
+    put_job(s, 3);
+    assert_int_equal(ops->commit(s, &why), ERR_IO);
+    assert_non_null(strstr(why.text, "PostgreSQL: ERROR:  relation \"jobs\" does not exist"));
+    assert_int_equal(ops->commit(s, &why), ERR_IO);
+    assert_non_null(strstr(why.text, "does not exist"));
+    ops->close(s);
+}
+
 /* The lock went with the session: another tracker may have the store. */
 static void a_tracker_without_its_session_answers_nobody_a_second_later(void **state)
 {
@@ -286,6 +309,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_cut_connection_is_told_and_drops_what_was_not_committed),
+        cmocka_unit_test(the_first_words_of_a_failure_are_told),
         cmocka_unit_test(a_tracker_without_its_session_answers_nobody_a_second_later),
         cmocka_unit_test(a_flush_by_a_cut_connection_says_so),
         cmocka_unit_test(a_killed_server_has_what_was_flushed),

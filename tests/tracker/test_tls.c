@@ -3,9 +3,6 @@
 #include "tests/tracker/farm.h"
 
 #include "core/blobs.h"
-#include "core/clock.h"
-#include "core/file.h"
-#include "tracker/certs.h"
 #include "tracker/tls.h"
 
 #include <arpa/inet.h>
@@ -18,58 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
 
-#define DAY_S 86400
+#include "tests/tracker/cert_files.h"
+
 #define HEARD_BYTES ((size_t)4 << 20)
-
-/* Two authorities, and certificates of 127.0.0.1 and of others. */
-static struct {
-    char dir[256], ca[300], ca_pem[320], other_ca[300], other_pem[320], good[320], old[320], early[320], elsewhere[320],
-        peer[320], foreign[320];
-} files;
-
-static void issue(char path[320], const char *name, const char *ca, const char *hosts, int64_t from_s, int64_t until_s)
-{
-    const struct cert_order o = {.name = "x", .hosts = hosts, .from_s = from_s, .until_s = until_s};
-    struct why why = {""};
-
-    snprintf(path, 320, "%s/%s", files.dir, name);
-    if (certs_issue(ca, &o, path, &why) != ERR_OK)
-        fail_msg("%s", why.text);
-}
-
-static int make_files(void **state)
-{
-    const int64_t now = clock_wall_ms() / 1000;
-    const struct cert_order ca = {.name = "first", .from_s = now - DAY_S, .until_s = now + DAY_S},
-                            other = {.name = "second", .from_s = now - DAY_S, .until_s = now + DAY_S};
-    struct why why = {""};
-
-    (void)state;
-    assert_int_equal(dir_temporary("tune-tls", files.dir, sizeof files.dir, &why), ERR_OK);
-    snprintf(files.ca, sizeof files.ca, "%s/ca", files.dir);
-    snprintf(files.other_ca, sizeof files.other_ca, "%s/other", files.dir);
-    assert_int_equal(certs_make_ca(files.ca, &ca, &why), ERR_OK);
-    assert_int_equal(certs_make_ca(files.other_ca, &other, &why), ERR_OK);
-    snprintf(files.ca_pem, sizeof files.ca_pem, "%s/ca.pem", files.ca);
-    snprintf(files.other_pem, sizeof files.other_pem, "%s/ca.pem", files.other_ca);
-    issue(files.good, "good", files.ca, "127.0.0.1,localhost", now - DAY_S, now + DAY_S);
-    issue(files.early, "early", files.ca, "127.0.0.1", now + DAY_S, now + 2 * DAY_S);
-    issue(files.elsewhere, "elsewhere", files.ca, "farm.example,10.9.8.7", now - DAY_S, now + DAY_S);
-    issue(files.peer, "peer", files.ca, NULL, now - DAY_S, now + DAY_S);
-    issue(files.foreign, "foreign", files.other_ca, NULL, now - DAY_S, now + DAY_S);
-    return 0;
-}
-
-static int remove_files(void **state)
-{
-    (void)state;
-    dir_remove(files.dir);
-    return 0;
-}
 
 static void start(struct farm *f, const char *cert, const char *peers_ca)
 {
@@ -318,76 +269,6 @@ static void a_handshake_that_does_not_begin_is_ended(void **state)
     farm_stop(&f);
 }
 
-/* ---- files ---- */
-
-static void unfit(const char *url, const char *ca, const char *cert, bool listens, enum err expected, const char *words)
-{
-    const struct tls_files tls = {ca, cert};
-    struct why why = {""};
-    const enum err e = tls_check(url, &tls, listens, &why);
-
-    if (e != expected || !strstr(why.text, words))
-        fail_msg("%s, '%s', expected %s and '%s'", err_name(e), why.text, err_name(expected), words);
-}
-
-static void files_are_looked_at_before_anybody_is_dialled(void **state)
-{
-    static const char url[] = "tls+tcp://127.0.0.1:1", plain[] = "tcp://127.0.0.1:1";
-    char half[320];
-    struct why why;
-
-    (void)state;
-    unfit(url, NULL, NULL, false, ERR_INPUT, "wants --ca FILE");
-    unfit(url, NULL, NULL, true, ERR_INPUT, "wants --cert FILE");
-    unfit(plain, files.ca_pem, NULL, false, ERR_INPUT, "expected tls+tcp://127.0.0.1:1");
-    unfit(plain, NULL, files.good, true, ERR_INPUT, "expected tls+tcp://127.0.0.1:1");
-    unfit(url, "/nowhere/ca.pem", NULL, false, ERR_NOT_FOUND, "/nowhere/ca.pem");
-    snprintf(half, sizeof half, "%s/half", files.dir);
-    assert_int_equal(file_replace(half, "-----BEGIN CERTIFICATE-----\nMIIB\n", 33, 0600, &why), ERR_OK);
-    unfit(url, half, NULL, false, ERR_INPUT, "expected certificates as PEM");
-    chmod(files.peer, 0644);
-    unfit(url, files.ca_pem, files.peer, false, ERR_AUTH, "may be read by others");
-    chmod(files.peer, 0600);
-    unfit(url, NULL, strcpy(half, files.ca_pem), true, ERR_AUTH, "may be read by others");
-    chmod(files.ca_pem, 0600);
-    unfit(url, NULL, files.ca_pem, true, ERR_INPUT, "expected the certificate's private key");
-    unfit(url, NULL, files.peer, true, ERR_INPUT, "is no tracker's: expected one made with --host");
-    unfit(url, files.ca_pem, files.good, false, ERR_INPUT, "is a tracker's: expected one made with --agent or --user");
-    assert_int_equal(tls_check(url, &(struct tls_files){files.ca_pem, files.peer}, false, &why), ERR_OK);
-    assert_int_equal(tls_check(plain, &(struct tls_files){"", NULL}, false, &why), ERR_OK);
-}
-
-static void copy(const char *from_dir, const char *to_dir, const char *name)
-{
-    char from[320], to[320];
-    struct buf text;
-
-    snprintf(from, sizeof from, "%s/%s", from_dir, name);
-    snprintf(to, sizeof to, "%s/%s", to_dir, name);
-    buf_init(&text, 1 << 16);
-    assert_int_equal(file_read(from, &text, NULL), ERR_OK);
-    assert_int_equal(file_replace(to, text.data, text.len, 0600, NULL), ERR_OK);
-    buf_fini(&text);
-}
-
-static void an_authority_with_the_key_of_another_is_none(void **state)
-{
-    const int64_t now = clock_wall_ms() / 1000;
-    const struct cert_order o = {.name = "x", .from_s = now, .until_s = now + DAY_S};
-    char mixed[300], path[320];
-    struct why why = {""};
-
-    (void)state;
-    snprintf(mixed, sizeof mixed, "%s/mixed", files.dir);
-    snprintf(path, sizeof path, "%s/of-mixed", files.dir);
-    assert_int_equal(dir_make(mixed, 0700, NULL), ERR_OK);
-    copy(files.ca, mixed, "ca.pem");
-    copy(files.other_ca, mixed, "ca.key");
-    assert_int_equal(certs_issue(mixed, &o, path, &why), ERR_INPUT);
-    copy(files.ca, mixed, "ca.key");
-    assert_int_equal(certs_issue(mixed, &o, path, &why), ERR_OK);
-}
-
 /* The head of a record of 16 KiB, and then a byte now and then. */
 static void *drip(void *arg)
 {
@@ -424,26 +305,6 @@ static void who_sends_a_byte_now_and_then_is_not_waited_for(void **state)
     close(fd);
 }
 
-static void an_authority_is_made_once_and_names_have_to_be_some(void **state)
-{
-    const int64_t now = clock_wall_ms() / 1000;
-    struct cert_order o = {.name = "x", .from_s = now, .until_s = now + DAY_S};
-    char path[320];
-    struct why why = {""};
-
-    (void)state;
-    snprintf(path, sizeof path, "%s/fresh", files.dir);
-    assert_int_equal(certs_make_ca(files.ca, &o, &why), ERR_EXISTS);
-    assert_int_equal(certs_issue(files.ca, &o, files.good, &why), ERR_EXISTS);
-    assert_int_equal(certs_issue("/nowhere", &o, path, &why), ERR_INPUT);
-    o.hosts = "";
-    assert_int_equal(certs_issue(files.ca, &o, path, &why), ERR_INPUT);
-    o.hosts = NULL;
-    o.name = "no,name=at all";
-    assert_int_equal(certs_issue(files.ca, &o, path, &why), ERR_INPUT);
-    assert_int_equal(access(path, F_OK), -1);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -454,10 +315,7 @@ int main(void)
         cmocka_unit_test(plain_and_tls_do_not_meet_and_the_words_say_so),
         cmocka_unit_test(a_tracker_may_ask_peers_for_certificates),
         cmocka_unit_test(a_handshake_that_does_not_begin_is_ended),
-        cmocka_unit_test(files_are_looked_at_before_anybody_is_dialled),
         cmocka_unit_test(who_sends_a_byte_now_and_then_is_not_waited_for),
-        cmocka_unit_test(an_authority_with_the_key_of_another_is_none),
-        cmocka_unit_test(an_authority_is_made_once_and_names_have_to_be_some),
     };
 
     return cmocka_run_group_tests(tests, make_files, remove_files);

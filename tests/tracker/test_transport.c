@@ -3,11 +3,13 @@
 #include "tracker/transport.h"
 
 #include <nng/nng.h>
+#include <nng/protocol/reqrep0/rep.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -74,10 +76,65 @@ static void a_close_that_hangs_is_left_behind(void **state)
     pthread_mutex_unlock(&door.lock);
 }
 
+/* A peer in this process; its address without tcp:// is in `at`. */
+static nng_socket listen_at(char at[40])
+{
+    nng_listener l;
+    nng_socket s;
+    int port = 0;
+
+    assert_int_equal(nng_rep0_open(&s), 0);
+    assert_int_equal(nng_listener_create(&l, s, "tcp://127.0.0.1:0"), 0);
+    assert_int_equal(nng_listener_start(l, 0), 0);
+    assert_int_equal(nng_listener_get_int(l, NNG_OPT_TCP_BOUND_PORT, &port), 0);
+    snprintf(at, 40, "127.0.0.1:%d", port);
+    return s;
+}
+
+static void *echo(void *arg)
+{
+    const nng_socket *s = arg;
+    nng_msg *m;
+
+    while (nng_recvmsg(*s, &m, 0) == 0)
+        if (nng_sendmsg(*s, m, 0) != 0)
+            nng_msg_free(m);
+    return NULL;
+}
+
+/* Of several addresses the next is spoken to when one refuses calls, or takes them and says nothing; one that answers
+ * stays. */
+static void an_address_that_does_not_answer_is_left_for_the_next(void **state)
+{
+    char silent[40], speaks[40], url[200];
+    nng_socket mute, talker;
+    struct letter reply;
+    struct line *l = NULL;
+    pthread_t thread;
+
+    (void)state;
+    mute = listen_at(silent);
+    talker = listen_at(speaks);
+    assert_int_equal(pthread_create(&thread, NULL, echo, &talker), 0);
+    snprintf(url, sizeof url, "tcp://%s,%s", silent, speaks);
+    assert_int_equal(transport_many.open(NULL, url, &l, NULL), ERR_OK);
+    assert_int_equal(transport_many.exchange(l, "a", 1, 200, &reply), ERR_TIMEOUT);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(transport_many.exchange(l, "b", 1, 20000, &reply), ERR_OK);
+        assert_int_equal(reply.n_bytes, 1);
+        transport_many.discard(&reply);
+    }
+    transport_many.close(l);
+    nng_close(mute);
+    nng_close(talker);
+    pthread_join(thread, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_socket_is_closed_before_close_returns),
-                                       cmocka_unit_test(a_close_that_hangs_is_left_behind)};
+                                       cmocka_unit_test(a_close_that_hangs_is_left_behind),
+                                       cmocka_unit_test(an_address_that_does_not_answer_is_left_for_the_next)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,6 +39,43 @@ static void remarks_and_others_members_are_passed_over(void **state)
     spec_free(opened(pairs));
 }
 
+#define VECTOR                                                                                                         \
+    "\"Type\": \"float\", \"MemoryType\": \"Vector\", \"AccessType\": \"ReadOnly\", \"FillType\": \"Random\",\n      " \
+    " \"FillValue\": 8.0"
+
+/* 1000 elements of a type of the file's own. */
+static void elements_of_custom_types_have_so_many_bytes(void **state)
+{
+    static const int sizes[] = {1, 2, 4, 8, 12, 16, 32, 64};
+    static const char *const none[] = {"\"TypeSize\": 0,",   "\"TypeSize\": 3,",     "\"TypeSize\": -4,",
+                                       "\"TypeSize\": 63,",  "\"TypeSize\": 65,",    "\"TypeSize\": 128,",
+                                       "\"TypeSize\": 4.5,", "\"TypeSize\": \"4\",", ""};
+    char arg[200];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        const char *const pairs[] = {VECTOR, arg, NULL};
+        struct blobs blobs;
+        struct program p;
+        struct spec *s;
+
+        snprintf(arg, sizeof arg,
+                 "\"Type\": \"custom\", \"TypeSize\": %d, \"FillType\": \"Constant\", \"FillValue\": 0", sizes[i]);
+        s = opened(pairs);
+        blobs_init(&blobs, 1 << 20);
+        p = program_of(s, "GROUP=2 PER=1 BUG=0", &blobs);
+        assert_string_equal(p.buffers[0].id, "x");
+        assert_int_equal(p.buffers[0].n_elems * (int64_t)dtype_bytes(p.buffers[0].dtype), 1000 * sizes[i]);
+        program_fini(&p);
+        blobs_fini(&blobs);
+        spec_free(s);
+    }
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
+        snprintf(arg, sizeof arg, "\"Type\": \"custom\", %s \"FillType\": \"Constant\", \"FillValue\": 0", none[i]);
+        refuses(VECTOR, arg, "Arguments[0].TypeSize: expected 1, 2, 4, 8, 12, 16, 32 or 64 bytes");
+    }
+}
+
 /* By hand: -2 as a char is 0xfe, 0xfffe as a short; 3 as a half is 1.5 * 2^1, 0 10000 1000000000 = 0x4200. */
 static void small_scalars_are_their_bits(void **state)
 {
@@ -112,6 +149,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unknown_members_are_refused_by_name),
         cmocka_unit_test(remarks_and_others_members_are_passed_over),
+        cmocka_unit_test(elements_of_custom_types_have_so_many_bytes),
         cmocka_unit_test(small_scalars_are_their_bits),
         cmocka_unit_test(small_scalars_beyond_their_type_are_refused),
     };

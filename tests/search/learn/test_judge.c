@@ -64,6 +64,29 @@ static void measures_are_what_their_definitions_say(void **state)
     is(out[MEASURE_FOUND32], 1);
 }
 
+/* Of n rows 1 % and 5 % are rounded up; the model's first one is right, its others are the slowest. */
+static void recall_is_over_as_many_rows_as_the_share_begins(void **state)
+{
+    static const struct {
+        size_t n;
+        double k1, k5;
+    } cases[] = {{1, 1, 1}, {20, 1, 1}, {21, 1, 2}, {100, 1, 5}, {101, 2, 6}, {140, 2, 7}, {200, 2, 10}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        double times[200], out[N_MEASURES];
+        float scores[200];
+
+        for (size_t k = 0; k < cases[i].n; k++) {
+            times[k] = 1 + (double)k;
+            scores[k] = k ? -(float)k : -1000;
+        }
+        assert_int_equal(judge(times, scores, cases[i].n, INFINITY, out), ERR_OK);
+        is(out[MEASURE_RECALL1], 1 / cases[i].k1);
+        is(out[MEASURE_RECALL5], 1 / cases[i].k5);
+    }
+}
+
 static void a_first_pick_that_fails_counts_as_the_slowest(void **state)
 {
     const double times[] = {2, NAN, 10};
@@ -129,6 +152,7 @@ int main(void)
         cmocka_unit_test(rows_are_ordered_by_splitmix64),
         cmocka_unit_test(a_perfect_ranking_has_full_marks),
         cmocka_unit_test(measures_are_what_their_definitions_say),
+        cmocka_unit_test(recall_is_over_as_many_rows_as_the_share_begins),
         cmocka_unit_test(a_first_pick_that_fails_counts_as_the_slowest),
         cmocka_unit_test(equal_scores_rank_by_row_and_correlate_with_nothing),
         cmocka_unit_test(tied_rows_share_the_mean_of_their_ranks),

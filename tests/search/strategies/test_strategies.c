@@ -460,6 +460,61 @@ static void genetic_breeds_from_the_better_of_two(void **state)
     space_free(s);
 }
 
+#define POPULATION 12 /* of pso and diffevo */
+
+/* What a strategy proposes after a population of the values 0 to 11 by lot, the last of them failed where `fails`, and
+ * a config that nobody asked for (NAN: without that). */
+static void after_a_population(const struct strategy_ops *ops, const struct space *space, bool fails, double stranger,
+                               struct proposal out[POPULATION])
+{
+    struct strategy *s = started(ops, space, 11);
+    struct outcome outcomes[POPULATION];
+    struct proposal p[POPULATION];
+
+    assert_int_equal(asked(ops, s, POPULATION, p), POPULATION);
+    for (size_t i = 0; i < POPULATION; i++) {
+        assert_string_equal(p[i].by, "init");
+        outcomes[i] = (struct outcome){.config = p[i].config, .value = (double)((5 * i + 3) % POPULATION)};
+        if (fails && outcomes[i].value > POPULATION - 1.5)
+            outcomes[i].value = (double)NAN;
+    }
+    assert_int_equal(ops->tell(s, outcomes, POPULATION), ERR_OK);
+    if (!isnan(stranger))
+        assert_int_equal(ops->tell(s, &(struct outcome){.config = {{0}}, .value = stranger}, 1), ERR_OK);
+    assert_int_equal(asked(ops, s, POPULATION, out), POPULATION);
+    for (size_t i = 0; i < POPULATION; i++)
+        assert_string_equal(out[i].by, ops->name);
+    ops->fini(s);
+}
+
+/* A config that nobody asked for takes the place of the weakest where it is better, and no other's. */
+static void populations_give_a_strangers_config_the_place_of_the_weakest(void **state)
+{
+    static const struct {
+        const char *name;
+        bool fails; /* the weakest */
+        double value;
+        bool is_taken;
+    } cases[] = {{"pso", false, 10.5, true},     {"pso", false, 11.5, false},     {"pso", true, 20, true},
+                 {"diffevo", false, 10.5, true}, {"diffevo", false, 11.5, false}, {"diffevo", true, 20, true}};
+    struct space *space = large_space();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct strategy_ops *ops = strategy_find(cases[i].name);
+        struct proposal without[POPULATION], with[POPULATION];
+        bool differ = false;
+
+        after_a_population(ops, space, cases[i].fails, (double)NAN, without);
+        after_a_population(ops, space, cases[i].fails, cases[i].value, with);
+        for (size_t k = 0; k < POPULATION; k++)
+            differ |= !space_config_equal(space, &without[k].config, &with[k].config);
+        if (differ != cases[i].is_taken)
+            fail_msg("%s: %g was %s", ops->name, cases[i].value, differ ? "taken" : "left");
+    }
+    space_free(space);
+}
+
 static void strategies_are_found_by_name_and_auto_is_the_default(void **state)
 {
     struct space *s = small_space();
@@ -595,6 +650,7 @@ int main(void)
         cmocka_unit_test(strategies_go_on_when_results_never_come),
         cmocka_unit_test(strategies_that_are_not_blind_begin_from_what_they_were_told),
         cmocka_unit_test(genetic_breeds_from_the_better_of_two),
+        cmocka_unit_test(populations_give_a_strangers_config_the_place_of_the_weakest),
         cmocka_unit_test(strategies_are_found_by_name_and_auto_is_the_default),
         cmocka_unit_test(grid_follows_the_index),
         cmocka_unit_test(history_keeps_the_latest_value_and_ranks_by_value),

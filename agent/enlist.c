@@ -65,6 +65,7 @@ static enum err enroll(struct enlist *x, struct why *why)
     int64_t lease_ms = CALL_LEASE_MS;
     const enum err e = x->options.enroll(x, &lease_ms, x->options.enroll_arg, why);
 
+    atomic_store(&x->idle_ns, 0);
     atomic_store(&x->renew_ms, lease_ms / 3 < RENEW_MAX_MS ? (int)(lease_ms / 3) : RENEW_MAX_MS);
     return e;
 }
@@ -169,18 +170,24 @@ void enlist_polled(struct enlist *x, enum err e, bool drain, struct why *why)
 
 void enlist_beat(struct enlist *x, int n_held, int64_t done, int64_t failed, double canary_ns)
 {
-    const struct agent_beat_args args = {.agent = x->options.name,
-                                         .state = n_held ? "busy" : "idle",
-                                         .current = cJSON_CreateNumber(n_held),
-                                         .temperature = host_temperature_c(),
-                                         .load = host_load(),
-                                         .canary_ns = canary_ns > 0 ? canary_ns : NAN,
-                                         .done = done,
-                                         .failed = failed};
+    const int64_t now_ns = clock_read_ns(x->options.clock), idle_ns = atomic_load(&x->idle_ns);
+    struct agent_beat_args args = {.agent = x->options.name,
+                                   .state = n_held ? "busy" : "idle",
+                                   .canary_ns = canary_ns > 0 ? canary_ns : NAN,
+                                   .done = done,
+                                   .failed = failed};
     struct agent_beat_result result;
 
     assert(failed <= done);
-    if (client_agent_beat(x->client, &args, &result, NULL, NULL) == ERR_OK && result.drain)
+    if (!n_held && idle_ns && now_ns - idle_ns < ENLIST_BEAT_MS * INT64_C(1000000))
+        return;
+    args.temperature = host_temperature_c();
+    args.load = host_load();
+    args.current = cJSON_CreateNumber(n_held);
+    if (client_agent_beat(x->client, &args, &result, NULL, NULL) != ERR_OK)
+        return;
+    atomic_store(&x->idle_ns, n_held ? 0 : now_ns);
+    if (result.drain)
         atomic_store(&x->drain, true);
 }
 

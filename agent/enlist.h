@@ -12,7 +12,8 @@
 #include <stdint.h>
 
 #define ENLIST_RETRY_MS 1000
-#define ENLIST_WAIT_MS 20000 /* of a long poll */
+#define ENLIST_WAIT_MS 50000 /* of a long poll */
+#define ENLIST_BEAT_MS 300000 /* between two beats of an agent that holds nothing: its polls tell more often */
 
 struct enlist;
 
@@ -41,6 +42,7 @@ struct enlist {
     atomic_int renew_ms;     /* how often leases are to be renewed */
     atomic_bool drain;       /* the tracker asks this agent to leave */
     bool knows_builds;       /* the tracker hands out builds */
+    _Atomic int64_t idle_ns; /* when the last beat was sent, if it said that nothing is held; 0 = it did not */
     _Atomic int64_t told_ns; /* when people were last told that it is out of reach; 0 = never */
 };
 
@@ -57,7 +59,8 @@ void enlist_again(struct enlist *e);
  * and to a second process of this name. */
 void enlist_polled(struct enlist *x, enum err e, bool drain, struct why *why);
 
-/* Tells the tracker how this agent is (canary_ns 0: not known); notes when it is asked to leave. */
+/* Tells the tracker how this agent is (canary_ns 0: not known), unless it held nothing at the last beat either, which
+ * is no ENLIST_BEAT_MS ago; notes when it is asked to leave. */
 void enlist_beat(struct enlist *e, int n_held, int64_t done, int64_t failed, double canary_ns);
 
 /* Gives the leases back; nothing to do where it never registered. From any thread. */

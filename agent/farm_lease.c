@@ -2,6 +2,7 @@
 /* farm_lease.c - how work comes to the farm: leases, and the blobs that their trials are made of. */
 #include "agent/farm_parts.h"
 #include "agent/fetch.h"
+#include "agent/host.h"
 #include "core/err.h"
 #include "core/json.h"
 
@@ -39,7 +40,9 @@ static void lease(struct farm *f, struct queue *out)
                                           .max = f->options.batch,
                                           .agent = f->options.name,
                                           .session_nonce = f->enlist.nonce,
-                                          .wait_ms = ENLIST_WAIT_MS};
+                                          .wait_ms = ENLIST_WAIT_MS,
+                                          .temperature = host_temperature_c(),
+                                          .load = host_load()};
     struct trial_lease_result result = {.drain = false};
     struct why why = {""};
     cJSON *tree = NULL;

@@ -395,7 +395,8 @@ static const struct command cmd_table = {
     .name = "table",
     .summary = "make a table of a log",
     .usage = "model table --in LOG --out F.csv [options]",
-    .example = "tune model table --in dense.jsonl --template dense/gemm_direct --out measured.csv",
+    .example = "tune run --device replay:examples/recorded/tiles.json --trials 60 -o tiles.jsonl\n"
+               "  tune model table --in tiles.jsonl --out measured.csv",
     .options = table_options,
     .run = run_table,
 };

@@ -3,12 +3,12 @@
 "use strict";
 tune.job = (function () {
   const { el, fill, get } = tune;
-  const MOST = 20000, FIRST = 1000; /* rows that a browser is given: the first, which have the defaults, and the newest */
+  const FIRST = 1000, WINDOW = 19000, MOST = FIRST + WINDOW; /* rows that a browser is given: the first, which have the defaults, and a window */
 
-  /* All rows behind `after`, page by page; then(rows, next) for each. */
-  async function load(id, after, then) {
-    for (;;) {
-      const page = await get(`jobs/${id}/trials?max=1000&after=${after}`);
+  /* All rows behind `after`, up to `until`, page by page; then(rows, next) for each. */
+  async function load(id, after, then, until = Infinity) {
+    while (after < until) {
+      const page = await get(`jobs/${id}/trials?max=${Math.min(1000, until - after)}&after=${after}`);
       if (page.next > after) then(page.rows, page.next);
       if (!(page.next > after) || !page.rows.length) return;
       after = page.next;
@@ -56,7 +56,29 @@ tune.job = (function () {
   function view(main, id) {
     const top = el("div", { id: "job" }), note = el("div"), all = tune.trials.create({ detail });
     let after = 0, busy = false, again = false;
+    let back = Number(new URLSearchParams(location.search).get("after")) || 0; /* the window begins behind that record; 0 = it ends with the newest */
+    let begin = 0, moved = false;
     fill(main, top, note, all.root);
+
+    function turn(text, to, off) {
+      return el("button", { type: "button", disabled: off, onclick: () => {
+        back = to;
+        moved = true;
+        history.replaceState(null, "", location.pathname + (back ? "?after=" + back : ""));
+        refresh();
+      } }, text);
+    }
+    /* Which records of a long job are shown, and the way to the others. */
+    function tellWindow(n) {
+      const words = `The job has ${tune.count(n)} records. Shown, in all pictures and counts, are the first ${tune.count(FIRST)} and ${tune.count(begin + 1)} to ${tune.count(back ? Math.min(n, begin + WINDOW) : n)}.`;
+      fill(note, el("div", { class: "line note" }, el("span", { id: "window", class: "grow" }, words), turn("earlier", Math.max(FIRST, begin - WINDOW), begin <= FIRST),
+        turn("later", begin + 2 * WINDOW < n ? begin + WINDOW : 0, !back)));
+    }
+    async function loadWindow(n) {
+      const first = (await get(`jobs/${id}/trials?max=${FIRST}&after=0`)).rows;
+      begin = after = back ? Math.max(FIRST, Math.min(back, n - WINDOW)) : n - WINDOW;
+      return first;
+    }
     const compare = el("form", { class: "line", onsubmit: (e) => { e.preventDefault(); const other = e.target.elements.other.value.trim(); if (/^j\d+$/.test(other)) location.href = `/compare/${id}/${other}`; } },
       el("label", null, "compare with job ", el("input", { name: "other", size: 8, placeholder: "j12", pattern: "j[0-9]+", required: true, autocomplete: "off" })), el("button", null, "compare"));
 
@@ -66,16 +88,14 @@ tune.job = (function () {
       try {
         do {
           again = false;
+          if (moved) { all.clear(); after = begin = 0; moved = false; }
           const j = await get("jobs/" + id);
           document.title = `${id} ${j.title} – tune`;
           fill(top, head(j), compare);
           let fresh = [];
-          if (!after && j.records > MOST) {
-            fresh = (await get(`jobs/${id}/trials?max=${FIRST}&after=0`)).rows;
-            after = j.records - MOST + FIRST;
-            fill(note, el("p", { class: "note" }, `The job has ${tune.count(j.records)} records; the first ${tune.count(FIRST)} and the newest ${tune.count(MOST - FIRST)} are shown.`));
-          }
-          await load(id, after, (rows, next) => { fresh = fresh.concat(rows); after = next; });
+          if (!after && j.records > MOST) fresh = await loadWindow(j.records);
+          await load(id, after, (rows, next) => { fresh = fresh.concat(rows); after = next; }, back && begin ? begin + WINDOW : Infinity);
+          if (begin) tellWindow(j.records);
           if (fresh.length || !all.root.firstChild) all.add(fresh);
         } while (again);
       } catch (e) {

@@ -189,6 +189,7 @@ tune.trials = (function () {
       put("configs", configSection(all));
       put("list", listSection(all));
     };
+    all.clear = () => { all.rows = []; all.list.page = 0; };
     all.add = (rows) => {
       for (const r of rows) all.rows.push(r);
       all.redraw();

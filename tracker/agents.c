@@ -257,15 +257,17 @@ enum err op_builder_register(struct call *c)
     return ERR_OK;
 }
 
-static void remember(struct tracker *t, struct agent *a)
+void agent_feels(struct tracker *t, struct agent *a, double temperature, double load)
 {
     const struct vitals_point point = {.ts_ms = tracker_wall_ms(t),
-                                       .temperature = (float)a->temperature,
-                                       .load = (float)a->load,
+                                       .temperature = (float)temperature,
+                                       .load = (float)load,
                                        .canary_ns = (float)a->canary_ns,
                                        .done = (uint32_t)a->done,
                                        .failed = (uint32_t)a->failed};
 
+    a->temperature = temperature;
+    a->load = load;
     vitals_add(&a->history, &point);
 }
 
@@ -277,15 +279,13 @@ enum err op_agent_beat(struct call *c)
 
     if (e)
         return e;
-    a->temperature = in->temperature;
-    a->load = in->load;
     if (!isnan(in->canary_ns))
         a->canary_ns = in->canary_ns;
     if (in->state[0])
         text_copy(a->state, sizeof a->state, in->state);
     free(a->current);
     a->current = text_of(in->current, 4096);
-    remember(c->t, a);
+    agent_feels(c->t, a, in->temperature, in->load);
     c->result.agent_beat.drain = a->drain;
     return ERR_OK;
 }

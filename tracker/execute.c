@@ -13,6 +13,8 @@
 
 #define MAX_POLL_JSON 8192  /* a parked request keeps its tree: it has to be small */
 #define MAX_READ_AHEAD 4096 /* likewise while it waits for its turn */
+#define POLL_STEP_MS 500
+#define MIN_STEPPED_MS 10000
 
 void request_fini(struct request *r)
 {
@@ -148,13 +150,12 @@ enum err call_keep_waits(struct call *c, const struct tracker_job *j, const char
 /* Finds id and name of a decoded request. */
 static enum err read_request(struct request *r, struct why *why)
 {
-    const char *name = "";
-    enum err e = json_get_text(r->message.json, "id", &r->id, why);
+    const char *id, *name = "";
+    enum err e = json_get_text(r->message.json, "id", &id, why);
 
-    if (e || strlen(r->id) != REQUEST_ID_HEX) {
-        r->id = "";
+    if (e || strlen(id) != REQUEST_ID_HEX)
         return e ? e : why_set(why, ERR_INPUT, "'id' must have %d hex digits", REQUEST_ID_HEX);
-    }
+    strcpy(r->id, id);
     e = json_get_text(r->message.json, "op", &name, why);
     if (e)
         return e;
@@ -178,6 +179,15 @@ static enum err run(struct call *c)
     return e || c->ok ? e : ERR_NOMEM;
 }
 
+/* Long ones end together, up to POLL_STEP_MS before their time: their replies, and the polls that follow these, are one
+ * burst, for which each thread on their way wakes once. */
+static int64_t end_of_poll(int64_t now_ns, int64_t wait_ms)
+{
+    const int64_t end_ns = now_ns + wait_ms * 1000000;
+
+    return wait_ms < MIN_STEPPED_MS ? end_ns : end_ns - end_ns % (POLL_STEP_MS * INT64_C(1000000));
+}
+
 static enum err start(struct tracker *t, struct call *c, struct request *r)
 {
     enum err e = call_read_args(c);
@@ -187,7 +197,7 @@ static enum err start(struct tracker *t, struct call *c, struct request *r)
         e = why_set(&c->why, ERR_LIMIT, "a request that waits may have %d bytes", MAX_POLL_JSON);
     if (wait_ms > MAX_WAIT_MS)
         wait_ms = MAX_WAIT_MS;
-    r->deadline_ns = tracker_now_ns(t) + wait_ms * 1000000;
+    r->deadline_ns = end_of_poll(tracker_now_ns(t), wait_ms);
     c->last = wait_ms == 0;
     if (!e)
         e = access_check(c);
@@ -206,6 +216,7 @@ static enum outcome_of_request finish(struct tracker *t, struct call *c, struct 
     if (!e && c->park) {
         r->waits_with = c->park;
         call_end(c);
+        request_fini(r);
         return REQUEST_PARKED;
     }
     if (is_fatal(r->name, e)) {
@@ -259,7 +270,7 @@ enum outcome_of_request request_start(struct tracker *t, const void *bytes, size
     struct call c;
     enum err e;
 
-    *r = (struct request){.bytes = bytes, .n_bytes = n, .message = r->message, .name = N_CALLS, .id = ""};
+    *r = (struct request){.bytes = bytes, .n_bytes = n, .message = r->message, .name = N_CALLS};
     t->stats.requests++;
     e = !r->message.json && n > MAX_READ_AHEAD && t->o.key ? session_ahead(t, bytes, n, &proved, &hello, &why) : ERR_OK;
     if (!e && !r->message.json)
@@ -306,7 +317,9 @@ enum outcome_of_request request_again(struct tracker *t, struct request *r, bool
     call_init(&c, t, r);
     c.last = last;
     c.again = true;
-    e = call_read_args(&c);
+    e = message_decode(r->bytes, r->n_bytes, &r->message, &c.why);
+    if (!e)
+        e = call_read_args(&c);
     if (!e)
         e = run(&c);
     return finish(t, &c, r, e, reply);

@@ -30,7 +30,6 @@ static enum err park(struct hall *h, struct caller *c)
 
     if (e)
         return e;
-    strcpy(c->id, c->request.id);
     c->waits_with = w;
     c->bucket = bucket_of(c->request.deadline_ns);
     c->prev_parked = NULL;
@@ -51,7 +50,7 @@ static void unpark(struct hall *h, struct caller *c)
     struct waiters *w = c->waits_with;
 
     assert(h->n_parked > 0);
-    table_remove_text(&h->ids, c->id);
+    table_remove_text(&h->ids, c->request.id);
     *(c->prev_parked ? &c->prev_parked->next_parked : &h->parked[c->bucket]) = c->next_parked;
     if (c->next_parked)
         c->next_parked->prev_parked = c->prev_parked;

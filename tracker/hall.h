@@ -14,7 +14,7 @@
 
 #define HALL_MAX_PARKED 16384 /* long polls that wait; one more is answered at once */
 #define HALL_MAX_BATCH 128    /* requests of one turn */
-#define HALL_BUCKETS 512      /* of polls, by their ends: more than the longest poll takes */
+#define HALL_BUCKETS 1024     /* of polls, by their ends: more than the longest poll takes */
 #define HALL_BUCKET_MS 64
 #define HALL_TICK_MS 50    /* a turn is taken at least that often */
 #define HALL_PAUSE_MS 1000 /* between two turns: the tracker was stopped, or its machine or disk was */
@@ -31,7 +31,6 @@ struct caller {
     struct caller *prev_parked, *next_parked, *prev_waiting, *next_waiting;
     int bucket;
     struct waiters *waits_with;
-    char id[REQUEST_ID_HEX + 1];
 };
 
 struct hall {

@@ -25,7 +25,7 @@
 #define MAX_SESSIONS 16384
 #define MAX_AGENTS 16384
 #define MAX_OPEN_TRIALS 4096 /* of one job: a tuner that runs ahead of its devices is told `busy` */
-#define MAX_WAIT_MS 25000
+#define MAX_WAIT_MS 55000
 #define ANSWERED_MAX 4096
 #define ANSWERED_BYTES ((size_t)16 << 20)
 #define ANSWERED_MS 600000
@@ -405,6 +405,8 @@ void list_remove(struct trial_list *l, struct tracker_trial *tr);
 /* The living agent of that name. ERR_NOT_FOUND: it has to register; ERR_EXISTS: the nonce (NULL = any) is of another
  * process. */
 enum err agent_of(struct call *c, const char *id, const char *nonce, struct agent **out);
+/* How warm (NAN: not known) and how loaded it is, by its own word: shown, and a point of its history. */
+void agent_feels(struct tracker *t, struct agent *a, double temperature, double load);
 void agent_free(struct agent *a);
 /* For lists; `device`: with what it told of its device. Gives; NULL on lack of memory. */
 cJSON *agent_entry_of(struct call *c, const struct agent *a, bool device);

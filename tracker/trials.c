@@ -5,6 +5,7 @@
 #include "core/entropy.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -475,6 +476,8 @@ enum err op_trial_lease(struct call *c)
 
     if (e)
         return e;
+    if (!c->again && !isnan(in->load))
+        agent_feels(c->t, a, in->temperature, in->load);
     s = slug_of(c->t, in->key ? in->key : a->key);
     if (!s)
         return ERR_NOMEM;

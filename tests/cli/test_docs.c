@@ -256,12 +256,28 @@ static void the_completion_offers_what_the_tables_hold(void **state)
     buf_fini(&said);
 }
 
-/* Each example of these needs nothing but the source tree: what stands in it stands there too. */
+/* Each line of the example at the end of a command's help, there. */
+static void run_example(const char *help)
+{
+    const char *line = strstr(help, "\nexample:\n  tune ");
+    char command[4096];
+
+    assert_non_null(line);
+    for (line = strstr(line, "  tune "); line; line = strstr(line + 1, "\n  tune ")) {
+        line += strcspn(line, "t");
+        snprintf(command, sizeof command, "b=$(cd \"${TUNE_BIN_DIR:-bin}\" && pwd); cd '%s' && \"$b/\"%.*s > /dev/null", dir,
+                 (int)strcspn(line, "\n"), line);
+        if (system(command))
+            fail_msg("%s", command);
+    }
+}
+
+/* Each example of these needs nothing but the source tree, and what its lines before have made. */
 static void the_examples_of_replay_and_model_run(void **state)
 {
-    static const char *const of[][2] = {{"replay", NULL}, {"model", "train"}, {"model", "predict"}, {"model", "eval"}};
-    char command[4096], path[300];
-    const char *example;
+    static const char *const of[][2] = {{"replay", NULL}, {"model", "train"}, {"model", "predict"}, {"model", "eval"},
+                                         {"model", "table"}, {"model", NULL}};
+    char path[300];
     struct buf said;
 
     (void)state;
@@ -272,14 +288,7 @@ static void the_examples_of_replay_and_model_run(void **state)
         const char *const args[] = {of[i][0], of[i][1] ? of[i][1] : "--help", of[i][1] ? "--help" : NULL, NULL};
 
         assert_int_equal(tune_run(dir, args, &said), 0);
-        example = strstr(buf_text(&said), "\nexample:\n  tune ");
-        assert_non_null(example);
-        snprintf(command, sizeof command, "b=$(cd \"${TUNE_BIN_DIR:-bin}\" && pwd); cd '%s' && \"$b/tune\" %s", dir,
-                 example + strlen("\nexample:\n  tune "));
-        command[strcspn(command, "\n")] = '\0';
-        strcat(command, " > /dev/null");
-        if (system(command))
-            fail_msg("%s", command);
+        run_example(buf_text(&said));
     }
     buf_fini(&said);
 }

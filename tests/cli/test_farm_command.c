@@ -378,6 +378,32 @@ static void devices_are_listed(void **state)
     cJSON_Delete(o);
 }
 
+/* 12 MB, three times what a message may have. */
+static void two_hundred_long_descriptions_are_listed_whole(void **state)
+{
+    enum { N = 200, BYTES = 60000 };
+    struct farm big = {.more = {NULL}};
+    char *long_name = calloc(1, BYTES + 1), name[16];
+    struct client *c;
+
+    (void)state;
+    farm_start(&big);
+    c = farm_client(&big, "test");
+    memset(long_name, 'x', BYTES);
+    for (int i = 0; i < N; i++)
+        farm_do(c, "agent_register",
+                "{'agent':'board-%03d','nonce':'n','key':'cpu','fingerprint':'%s','device':{'name':'b%d','more':'%s'}}",
+                i, hash_of(1), i, long_name);
+    assert_int_equal(tune_run(big.dir, (const char *const[]){"devices", "--tracker", big.url, NULL}, &said), 0);
+    for (int i = 0; i < N; i++) {
+        snprintf(name, sizeof name, "board-%03d", i);
+        says(name);
+    }
+    client_close(c);
+    farm_stop(&big);
+    free(long_name);
+}
+
 static void operators_pause_requeue_drain_and_reserve(void **state)
 {
     char job[40], words[120];
@@ -637,6 +663,7 @@ int main(void)
         cmocka_unit_test(status_tells_of_one_job_or_of_the_tracker),
         cmocka_unit_test(cancelled_jobs_say_so),
         cmocka_unit_test(devices_are_listed),
+        cmocka_unit_test(two_hundred_long_descriptions_are_listed_whole),
         cmocka_unit_test(operators_pause_requeue_drain_and_reserve),
         cmocka_unit_test(following_ends_with_the_job),
         cmocka_unit_test(the_doctor_sees_the_farm),

@@ -186,6 +186,23 @@ def check_live(window, farm):
     return player
 
 
+def check_long_job(window, farm):
+    """Of a job with more records than a page takes, each can be reached, and the page says which it shows."""
+    job, player = farm.play("job", 20400, "a long job")
+    player.wait()
+    window.open(farm.http + "/job/" + job)
+    said = "document.getElementById('window') && document.getElementById('window').textContent.replace(/\\s/g, ' ')"
+    top = "document.querySelector('#list tbody td').innerText"
+    total, press = "document.querySelector('#section-summary b').textContent.replace(/\\s/g, ' ') === '%s'", "[...document.querySelectorAll('.note button')].find(b => b.textContent === '%s').click()"
+    newest = farm.get("/api/jobs/%s/trials?after=20399" % job)["rows"][0]["id"]
+    middle = farm.get("/api/jobs/%s/trials?after=19999&max=1" % job)["rows"][0]["id"]
+    for button, shown, last in ((None, "1 401 to 20 400", newest), ("earlier", "1 001 to 20 000", middle), ("later", "1 401 to 20 400", newest)):
+        if button:
+            window.ask(press % button)
+        window.wait("(%s || '').includes('%s') && %s && %s === '%s'" % (said, shown, total % "20 000", top, last), 30)
+    no_errors(window)
+
+
 def check_killed_agent(window, farm):
     """An agent that is killed is shown as lost long before its time is over."""
     window.open(farm.http + "/")
@@ -242,6 +259,7 @@ def check(path, bin_dir, tests_dir):
         check_job(window, farm, job)
         check_live(window, farm)
         check_killed_agent(window, farm)
+        check_long_job(window, farm)
         check_looks(window, [farm.http + place for place in ("/", "/job/" + job, "/device/pc-cpu/pc-cpu-player", "/compare/%s/j2" % job)])
         window.look(390, 800, dark=True)
         for place in ("/", "/job/" + job, "/device/pc-cpu/pc-cpu-player", "/compare/%s/j2" % job):

@@ -165,6 +165,24 @@ static void a_beat_says_what_an_agent_does(void **state)
     forget_entry(r);
 }
 
+/* An idle agent's polls tell it between beats, which are far apart; tries of a parked one do not tell it again. */
+static void a_lease_says_how_its_agent_is(void **state)
+{
+    struct rig *r = *state;
+    const cJSON *e;
+
+    register_as(r, "a", "cpu", -1, "");
+    rig_do(r, "trial_lease", "{'agent':'a','temperature':48.5,'load':0.25}");
+    e = entry(r, "devices", "a");
+    assert_true(real_in(e, "temperature") == 48.5 && real_in(e, "load") == 0.25);
+    rig_do(r, "trial_lease", "{'agent':'a'}");
+    e = entry(r, "devices", "a");
+    assert_true(real_in(e, "temperature") == 48.5 && real_in(e, "load") == 0.25); /* an older agent tells nothing */
+    assert_int_equal(((struct agent *)table_get_text(&r->t->agents, "a"))->history.n, 1);
+    rig_refused(r, ERR_INPUT, "temperature", "trial_lease", "{'agent':'a','temperature':'hot'}");
+    forget_entry(r);
+}
+
 /* A new process knows nothing of what was said to the one before: it is not drained, builds nothing, is not warm. */
 static void an_agent_that_starts_anew_begins_anew(void **state)
 {
@@ -529,6 +547,7 @@ int main(void)
         FACT(a_builder_is_shown_apart_from_devices),
         FACT(an_agent_may_come_back_as_the_other_kind),
         FACT(a_beat_says_what_an_agent_does),
+        FACT(a_lease_says_how_its_agent_is),
         FACT(an_agent_that_starts_anew_begins_anew),
         FACT(a_silent_agent_is_shown_as_lost_until_it_is_heard_of),
         FACT(a_poll_tried_again_is_no_sign_of_life),

@@ -154,6 +154,33 @@ static void a_poll_at_its_end_is_answered_with_nothing(void **state)
     errand_free(poll);
 }
 
+/* So that many idle agents' polls are one burst. */
+static void long_polls_that_began_apart_end_together(void **state)
+{
+    struct rig *r = *state;
+    struct errand *polls[3];
+    char name[8];
+
+    for (int i = 0; i < 3; i++) {
+        snprintf(name, sizeof name, "a%d", i);
+        rig_agent(r, name, "n");
+    }
+    rig_pass(r, 500 - (int)(tracker_now_ns(r->hall.tracker) / 1000000 % 500));
+    for (int i = 0; i < 3; i++) {
+        rig_pass(r, 100);
+        snprintf(name, sizeof name, "a%d", i);
+        polls[i] = rig_send(r, "trial_lease", "{'agent':'%s','wait_ms':20000}", name);
+    }
+    rig_pass(r, 19650);
+    for (int i = 0; i < 3; i++)
+        assert_false(polls[i]->left);
+    rig_pass(r, 50);
+    for (int i = 0; i < 3; i++) {
+        assert_true(polls[i]->left);
+        errand_free(polls[i]);
+    }
+}
+
 static void no_poll_waits_longer_than_the_longest(void **state)
 {
     struct rig *r = *state;
@@ -602,6 +629,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_poll_leaves_in_the_turn_that_brings_what_it_waits_for, start, stop),
         cmocka_unit_test_setup_teardown(each_poll_is_woken_by_its_own_kind_of_news, start, stop),
         cmocka_unit_test_setup_teardown(a_poll_at_its_end_is_answered_with_nothing, start, stop),
+        cmocka_unit_test_setup_teardown(long_polls_that_began_apart_end_together, start, stop),
         cmocka_unit_test_setup_teardown(no_poll_waits_longer_than_the_longest, start, stop),
         cmocka_unit_test_setup_teardown(a_call_that_waits_for_nothing_is_answered_at_once, start, stop),
         cmocka_unit_test_setup_teardown(who_waits_longest_for_a_key_is_served_first, start, stop),

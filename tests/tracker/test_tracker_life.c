@@ -7,6 +7,7 @@
 #include "core/hash.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -163,6 +164,45 @@ static void a_lease_that_is_not_renewed_goes_to_another_agent(void **state)
     client_close(c);
 }
 
+/* Each longer than a lease: nobody could be heard, so nothing has run out. */
+static void five_pauses_in_a_row_lose_nothing(void **state)
+{
+    struct farm f = {.more = {"--lease", "1"}};
+    struct client *c;
+    cJSON *held, *r;
+    char job[24];
+
+    (void)state;
+    farm_start(&f);
+    c = farm_client(&f, "both");
+    register_agent(c, "a1", "n1");
+    register_agent(c, "a2", "n2");
+    submit(c, 3, 300, job);
+    held = lease(c, "a1", 3, 0);
+    assert_int_equal(count_in(held, "trials"), 3);
+    for (int i = 0; i < 5; i++) {
+        kill(f.pid, SIGSTOP);
+        usleep(2200000); /* two leases, and over what the tracker takes for a pause */
+        kill(f.pid, SIGCONT);
+        r = lease(c, "a2", 3, 0);
+        assert_int_equal(count_in(r, "trials"), 0);
+        cJSON_Delete(r);
+        for (int k = 0; k < 3; k++)
+            farm_do(c, "trial_renew", "{'agent':'a1','trials':[{'trial':'%s','token':%d}]}",
+                    text_in(item_in(held, "trials", k), "trial"), (int)number_in(item_in(held, "trials", k), "token"));
+    }
+    for (int k = 0; k < 3; k++)
+        assert_true(answer(c, item_in(held, "trials", k), "ok"));
+    r = farm_must(c, "job_status", "{'job':'%s'}", job);
+    assert_int_equal(number_in(cJSON_GetObjectItem(r, "trials"), "done"), 3);
+    assert_int_equal(number_in(cJSON_GetObjectItem(r, "trials"), "lost"), 0);
+    cJSON_Delete(r);
+    cJSON_Delete(held);
+    farm_do(c, "job_done", "{'job':'%s','token':1}", job);
+    client_close(c);
+    farm_stop(&f);
+}
+
 static void large_blobs_arrive_whole_and_wrong_ones_not_at_all(void **state)
 {
     const size_t n = ((size_t)5 << 20) / 2 + 17;
@@ -243,6 +283,7 @@ int main(void)
         cmocka_unit_test(a_trial_goes_from_tuner_to_agent_and_back),
         cmocka_unit_test(tokens_of_leases_are_nobodys_guess),
         cmocka_unit_test(a_lease_that_is_not_renewed_goes_to_another_agent),
+        cmocka_unit_test(five_pauses_in_a_row_lose_nothing),
         cmocka_unit_test(large_blobs_arrive_whole_and_wrong_ones_not_at_all),
         cmocka_unit_test(opening_and_closing_many_clients_is_clean),
     };

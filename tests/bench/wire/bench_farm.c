@@ -35,8 +35,11 @@
 #define BATCH 64
 #define HEAD 24 /* of a message: length, request's number, then TUN1, version, bytes of JSON */
 #define N_MATCHES 200
+#define POLL_MS 50000 /* of idle agents, as agent/enlist.h has it, and how often they tell that they live */
+#define BEAT_MS 300000
+#define N_BEATERS 16 /* connections by which all idle agents' beats go */
 
-enum kind { KIND_IDLE, KIND_CLIENT };
+enum kind { KIND_IDLE, KIND_BEATER, KIND_CLIENT };
 enum step { STEP_ADD, STEP_LEASE, STEP_RESULT };
 
 struct conn {
@@ -268,9 +271,10 @@ static void watch(struct conn *c)
 
 static void send_lease(struct conn *c, int64_t wait_ms)
 {
-    char args[80];
+    char args[120];
 
-    snprintf(args, sizeof args, "{\"agent\":\"a%d\",\"max\":1,\"wait_ms\":%lld}", c->i, (long long)wait_ms);
+    snprintf(args, sizeof args, "{\"agent\":\"a%d\",\"max\":1,\"wait_ms\":%lld%s}", c->i, (long long)wait_ms,
+             wait_ms ? ",\"load\":0.5,\"temperature\":40" : "");
     request(c, "trial_lease", args);
 }
 
@@ -316,10 +320,31 @@ static void note(double ms)
         calls_ms[n_calls++] = ms;
 }
 
+static int n_idle = 20, n_beaten, n_beaters;
+static int64_t beats_ns; /* of the first beat; 0 = there are none */
+static struct conn *beaters[N_BEATERS]; /* without a request under way */
+
+/* The beats that are due, evenly over all idle agents. */
+static void send_beats(void)
+{
+    const int64_t past_ms = (clock_now_ns() - beats_ns) / 1000000;
+    char args[160];
+
+    while (beats_ns && n_beaters && n_beaten < past_ms * n_idle / BEAT_MS) {
+        snprintf(args, sizeof args, "{\"agent\":\"a%d\",\"state\":\"idle\",\"load\":0.5,\"temperature\":40}",
+                 n_beaten++ % n_idle);
+        request(beaters[--n_beaters], "agent_beat", args);
+    }
+}
+
 static void next_step(struct conn *c, const char *reply)
 {
     if (c->kind == KIND_IDLE) {
-        send_lease(c, 25000);
+        send_lease(c, POLL_MS);
+        return;
+    }
+    if (c->kind == KIND_BEATER) {
+        beaters[n_beaters++] = c;
         return;
     }
     note((double)(clock_now_ns() - c->start_ns) / 1e6);
@@ -345,6 +370,8 @@ static void serve(int64_t until_ns, const struct conn *only)
 
     while (clock_now_ns() < until_ns) {
         const int n = epoll_wait(epoll_fd, got, 64, 10);
+
+        send_beats();
 
         for (int i = 0; i < n; i++) {
             struct conn *c = got[i].data.ptr;
@@ -460,7 +487,7 @@ static void measure_cycles(const struct farm *f, int n, double seconds)
     free(calls_ms);
 }
 
-static int n_idle = 20, n_clients = 4;
+static int n_clients = 4;
 static double seconds = 1;
 static struct postgres server = {.durable = true};
 static bool with_tls;
@@ -518,8 +545,14 @@ static void bench(void **state)
         struct conn *c = agent(f.url, KIND_IDLE, "idle");
 
         watch(c);
-        send_lease(c, 25000);
+        send_lease(c, 1000 + (int64_t)i * (POLL_MS - 1000) / n_idle); /* from now on evenly over the time */
     }
+    for (int i = 0; n_idle && i < N_BEATERS; i++) {
+        beaters[n_beaters++] = dial(f.url, KIND_BEATER);
+        buf_clear(&beaters[i]->in);
+        watch(beaters[i]);
+    }
+    beats_ns = n_idle ? clock_now_ns() : 0;
     printf("%s: %d agents came in %.2f s, %.2f ms of CPU each\n", with_tls ? "TLS" : "no TLS", n_idle,
            (double)(clock_now_ns() - start_ns) / 1e9, 1e3 * cpu_s(f.pid) / (n_idle ? n_idle : 1));
     if (n_idle)

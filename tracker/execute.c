@@ -276,6 +276,7 @@ enum outcome_of_request request_start(struct tracker *t, const void *bytes, size
         if (c.nonce)
             strcpy(r->nonce, c.nonce);
         r->key = c.key; /* c.identity is its */
+        r->n_revocations = t->n_revocations;
     }
     if (e) {
         r->name = N_CALLS;
@@ -307,6 +308,9 @@ enum outcome_of_request request_again(struct tracker *t, struct request *r, bool
     c.last = last;
     c.again = true;
     e = call_read_args(&c);
+    if (!e && r->n_revocations != t->n_revocations)
+        e = session_check_key(&c, c.identity);
+    r->n_revocations = t->n_revocations;
     if (!e)
         e = run(&c);
     return finish(t, &c, r, e, reply);

@@ -178,6 +178,7 @@ struct agent {
     struct arch *arches[CALL_MAX_ARCHES];
     int n_arches;
     char compiler[33];
+    char *cage; /* words; or NULL */
 };
 
 struct tracker_session {

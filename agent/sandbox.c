@@ -2,6 +2,7 @@
 #include "agent/sandbox.h"
 
 #include "agent/wrapper.h"
+#include "core/buf.h"
 #include "core/clock.h"
 #include "core/err.h"
 #include "core/json.h"

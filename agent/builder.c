@@ -39,7 +39,9 @@ struct workshop {
     struct builder_options options;
     struct enlist enlist;
     struct workdir dir;
-    char compiler[33], compiler_words[600];
+    struct cage cage; /* its children are shut into it */
+    struct forge_compiler compiler;
+    char caged[CAGE_LINE_BYTES], compiler_words[600];
     struct forge forges[FORGE_MAX];
     int n_forges;
     struct hands hands;            /* its lock: of all below */
@@ -77,8 +79,11 @@ enum err builder_read_sms(const char *text, struct builder_options *out, struct 
 static enum err enroll(struct enlist *x, int64_t *lease_ms, void *arg, struct why *why)
 {
     const struct workshop *w = arg;
-    struct builder_register_args args = {
-        .agent = w->options.name, .nonce = x->nonce, .version = TUNE_VERSION, .compiler = w->compiler};
+    struct builder_register_args args = {.agent = w->options.name,
+                                         .nonce = x->nonce,
+                                         .version = TUNE_VERSION,
+                                         .compiler = w->compiler.name,
+                                         .cage = w->caged};
     struct builder_register_result result;
     char name[ARCH_BYTES];
     bool ok = true;
@@ -124,6 +129,11 @@ enum err builder_enlist(struct workshop *w, struct why *why)
 const char *builder_compiler(const struct workshop *w)
 {
     return w->compiler_words;
+}
+
+const char *builder_cage(const struct workshop *w)
+{
+    return w->caged;
 }
 
 /* ---- orders ---- */
@@ -551,7 +561,7 @@ static void init_forges(struct workshop *w)
         forge_init(&w->forges[i], &(struct forge_options){.dir = w->dir.temp.path,
                                                           .i = i,
                                                           .wrapper = o->child_wrapper,
-                                                          .cage = o->cage,
+                                                          .cage = w->cage.on ? &w->cage : NULL,
                                                           .stop = o->stop,
                                                           .sandbox = o->sandbox,
                                                           .sandbox_arg = o->sandbox_arg});
@@ -560,15 +570,15 @@ static void init_forges(struct workshop *w)
 static enum err ask_compiler(struct workshop *w, struct why *why)
 {
     const struct builder_options *o = &w->options;
-    char path[500];
     struct why words = {""};
-    const enum err e =
-        forge_ask_compiler(&w->forges[0], o->sms, o->n_sms, w->compiler, sizeof w->compiler, path, sizeof path, &words);
+    const enum err e = forge_ask_compiler(&w->forges[0], o->sms, o->n_sms, &w->compiler, &words);
 
     if (e)
         return why_set(why, e, "%s%s", e == ERR_UNSUPPORTED ? "--build-for: " : "", words.text);
-    snprintf(w->compiler_words, sizeof w->compiler_words, "%s (%s)", w->compiler, path);
-    forge_fini(&w->forges[0]); /* its threads start their own */
+    snprintf(w->compiler_words, sizeof w->compiler_words, "%s (%s)", w->compiler.name, w->compiler.path);
+    cage_words(&w->cage, &w->compiler.caged, w->caged);
+    w->cage.must |= w->cage.on && !w->compiler.caged.lacks[0]; /* what could be done once is done for all */
+    forge_fini(&w->forges[0]);                                 /* its threads start their own */
     return ERR_OK;
 }
 
@@ -580,6 +590,8 @@ enum err builder_open(const struct builder_options *options, struct workshop **o
     if (!w)
         return why_set(why, ERR_NOMEM, "out of memory");
     w->options = *options;
+    if (options->cage)
+        w->cage = *options->cage;
     w->dir.temp.lock_fd = -1;
     w->n_forges = count_forges(options);
     plan_hands(w);

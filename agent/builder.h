@@ -57,6 +57,9 @@ void builder_close(struct workshop *w);
 /* "NVRTC 12.9 (/path)" */
 const char *builder_compiler(const struct workshop *w);
 
+/* What its children are shut into: cage_words. */
+const char *builder_cage(const struct workshop *w);
+
 /* Starts the threads, which end with the process; it quits when the tracker asks this agent to leave. */
 enum err builder_start(struct workshop *w, struct why *why);
 

@@ -57,11 +57,34 @@ void cage_plan(struct cage *c, const char *sees)
         c->uid = FIRST_UID + (unsigned)getpid();
 }
 
-void cage_to_text(const struct cage *c, char out[CAGE_TEXT_BYTES])
+enum err cage_check_sees(const char *sees, struct why *why)
 {
-    out[0] = '\0';
-    if (c && c->on)
-        snprintf(out, CAGE_TEXT_BYTES, "%x:%u:%d:%s", (unsigned)c->spaces, c->uid, c->must, c->sees);
+    if (strlen(sees) > CAGE_SEES_BYTES)
+        return why_set(why, ERR_LIMIT, "--cage-sees: expected paths of at most %d bytes in all, with ':' between",
+                       CAGE_SEES_BYTES);
+    for (size_t n; *sees; sees += n + (sees[n] == ':')) {
+        char path[PATH_MAX];
+
+        n = strcspn(sees, ":");
+        snprintf(path, sizeof path, "%.*s", (int)(n < sizeof path ? n : sizeof path), sees);
+        if (n && (n >= sizeof path || *path != '/' || access(path, F_OK) != 0))
+            return why_set(why, ERR_INPUT, "--cage-sees '%.200s': expected a path from / on of a file that is there",
+                           path);
+    }
+    return ERR_OK;
+}
+
+enum err cage_to_text(const struct cage *c, struct buf *out)
+{
+    return c && c->on ? buf_printf(out, "%x:%u:%d:%s", (unsigned)c->spaces, c->uid, c->must, c->sees) : ERR_OK;
+}
+
+void cage_words(const struct cage *c, const struct cage_report *r, char out[CAGE_LINE_BYTES])
+{
+    if (!c || !c->on)
+        snprintf(out, CAGE_LINE_BYTES, "off");
+    else
+        snprintf(out, CAGE_LINE_BYTES, "%s%s", r->lacks[0] ? "without " : "whole", r->lacks);
 }
 
 /* ---- the child ---- */

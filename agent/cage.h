@@ -6,12 +6,13 @@
 #ifndef TUNE_AGENT_CAGE_H
 #define TUNE_AGENT_CAGE_H
 
+#include "core/buf.h"
 #include "core/err.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#define CAGE_TEXT_BYTES 4400
+#define CAGE_SEES_BYTES 65536 /* of the list of paths: an argument of a program may have twice that */
 #define CAGE_WORDS_BYTES 600
 
 struct cage {
@@ -30,8 +31,15 @@ struct cage_report {
 /* Finds out, by starting a process in them, which namespaces may be had. Keeps `sees`. */
 void cage_plan(struct cage *c, const char *sees);
 
-/* The child's argument that tells it of the plan; "" without a cage. */
-void cage_to_text(const struct cage *c, char out[CAGE_TEXT_BYTES]);
+/* Are these paths that children can be shown: whole ones, of files that there are? ERR_INPUT, ERR_LIMIT. */
+enum err cage_check_sees(const char *sees, struct why *why);
+
+/* Appends the child's argument that tells it of the plan; nothing without a cage. ERR_NOMEM. */
+enum err cage_to_text(const struct cage *c, struct buf *out);
+
+/* For people: "whole", "off", or what it is without. */
+#define CAGE_LINE_BYTES (CAGE_WORDS_BYTES + 16)
+void cage_words(const struct cage *c, const struct cage_report *r, char out[CAGE_LINE_BYTES]);
 
 /* Of a child, before it has threads or a device: goes into the cage of `text`. It sees `dir`, may write `cache_dir`
  * (NULL = nothing), and what `device` ("opencl:0.0", "cuda:0", "none") needs. `report` says what could not be done; a

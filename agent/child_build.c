@@ -91,7 +91,7 @@ cJSON *child_compiler(struct child *c, const cJSON *request)
         snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", *names ? ", " : "", one);
         snprintf(paths + strlen(paths), sizeof paths - strlen(paths), "%s%s", *paths ? ", " : "", nvrtc_path(c->nvrtc));
     }
-    return compiler_reply_write(&(struct compiler_reply){.compiler = names, .path = paths});
+    return compiler_reply_write(&(struct compiler_reply){.compiler = names, .path = paths, .cage = c->cage.lacks});
 }
 
 /* The program and its sources, as they lie in the work directory; expected values are not needed. */

@@ -47,7 +47,7 @@ STRUCT(cool_rules, REAL(max_c, MAY) REAL(pause_s, MAY) BOOL(throttled, MAY))
 
 /* Of a child without a device. files: names in its cache. */
 STRUCT(compiler_args, TEXT(op, MAY) LIST(sms, MUST))
-STRUCT(compiler_reply, TEXT(refused, MAY) TEXT(compiler, EMPTY) TEXT(path, EMPTY))
+STRUCT(compiler_reply, TEXT(refused, MAY) TEXT(compiler, EMPTY) TEXT(path, EMPTY) TEXT(cage, EMPTY))
 STRUCT(compile_args,
     TEXT(op, MAY) TEXT(program, MUST) I64(sm, MUST, .min = 1, UP_TO(9999))
     I64(cuda_version, MAY, UP_TO(INT_MAX), OR(i64, INT_MAX)))

@@ -267,8 +267,8 @@ static enum err enroll(struct enlist *x, int64_t *lease_ms, void *arg, struct wh
                                              .capacity =
                                                  f->rig->n_forges ? f->rig->n_forges + 2 * f->options.batch : 0};
     struct agent_register_result result;
-    char words[CAGE_WORDS_BYTES + 16];
-    const char *cage = rig_cage_words(f->rig, words, sizeof words);
+    char words[CAGE_LINE_BYTES];
+    const char *cage = rig_cage_words(f->rig, words);
     enum err e;
 
     if (args.device && cage)

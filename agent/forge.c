@@ -63,8 +63,7 @@ static enum err start_child(struct forge *f, struct why *why)
     return sandbox_start(&f->child, &o, why);
 }
 
-enum err forge_ask_compiler(struct forge *f, const int *sms, int n_sms, char *name, size_t n_name, char *path,
-                            size_t n_path, struct why *why)
+enum err forge_ask_compiler(struct forge *f, const int *sms, int n_sms, struct forge_compiler *out, struct why *why)
 {
     const struct sandbox_limits limits = {.build_s = START_S, .run_s = START_S};
     struct compiler_args args = {.op = "compiler"};
@@ -82,8 +81,9 @@ enum err forge_ask_compiler(struct forge *f, const int *sms, int n_sms, char *na
     e = compiler_reply_read(reply, &answer, why);
     if (answer.refused)
         e = why_set(why, ERR_UNSUPPORTED, "%s", answer.refused);
-    snprintf(name, n_name, "%s", answer.compiler);
-    snprintf(path, n_path, "%s", answer.path);
+    snprintf(out->name, sizeof out->name, "%s", answer.compiler);
+    snprintf(out->path, sizeof out->path, "%s", answer.path);
+    snprintf(out->caged.lacks, sizeof out->caged.lacks, "%s", answer.cage);
     cJSON_Delete(reply);
     return e;
 }

@@ -54,10 +54,15 @@ void forge_fini(struct forge *f);
 /* From any thread, with the stop flag set. */
 void forge_kill(struct forge *f);
 
-/* Starts a child and asks it which compiler serves these architectures: "NVRTC 12.9", and where it lies.
- * ERR_UNSUPPORTED: none does, in words; ERR_CHILD, ERR_IO. */
-enum err forge_ask_compiler(struct forge *f, const int *sms, int n_sms, char *name, size_t n_name, char *path,
-                            size_t n_path, struct why *why);
+/* What a child finds: the compiler ("NVRTC 12.9"), where it lies, and what its cage lacks. */
+struct forge_compiler {
+    char name[33], path[500];
+    struct cage_report caged;
+};
+
+/* Starts a child and asks it which compiler serves these architectures. ERR_UNSUPPORTED: none does, in words;
+ * ERR_CHILD, ERR_IO. */
+enum err forge_ask_compiler(struct forge *f, const int *sms, int n_sms, struct forge_compiler *out, struct why *why);
 
 /* Compiles in the child, which is started, or replaced, as needed; when it dies once more in a fresh one. `out`: what
  * came of it, failures too, but for `by`; `code`: the bytes of out->files, PROGRAM_MAX_MODULES buffers with their

@@ -314,10 +314,10 @@ static int exit_code_of(enum err e)
     return e == ERR_UNREACHABLE ? EXIT_UNREACHABLE : EXIT_USAGE;
 }
 
-static void tell_cage(const struct rig *rig, int *verbosity)
+/* NULL: no kernels run in the children. */
+static void tell_cage(const char *cage, int *verbosity)
 {
-    char words[CAGE_WORDS_BYTES + 16], line[CAGE_WORDS_BYTES + 64];
-    const char *cage = rig_cage_words(rig, words, sizeof words);
+    char line[CAGE_LINE_BYTES + 32];
 
     if (!cage)
         return;
@@ -327,14 +327,14 @@ static void tell_cage(const struct rig *rig, int *verbosity)
 
 static void greet(const struct rig *rig, const struct farm_options *o, int *verbosity)
 {
-    char line[512];
+    char line[512], words[CAGE_LINE_BYTES];
 
     snprintf(line, sizeof line, "%s serves key %s with %s (%s%s%d threads), fingerprint %.12s", o->name, o->key,
              rig->desc.name, rig->desc.driver, *rig->desc.driver ? ", " : "", rig->threads, rig->fingerprint.hex);
     log_line(0, line, verbosity);
     snprintf(line, sizeof line, "%d compile, %d build and verify at the same time", rig->n_forges, rig->n_builders);
     log_line(1, line, verbosity);
-    tell_cage(rig, verbosity);
+    tell_cage(rig_cage_words(rig, words), verbosity);
 }
 
 static int serve(const struct cli *c, struct rig *rig, struct ender *ender, int *verbosity)
@@ -423,6 +423,7 @@ static int build(const struct cli *c, struct ender *ender, int *verbosity)
     if (!e) {
         snprintf(line, sizeof line, "%s builds for %s with %s", o.name, cli_text(c, "build-for"), builder_compiler(w));
         log_line(0, line, verbosity);
+        tell_cage(builder_cage(w), verbosity);
         e = builder_start(w, &why);
     }
     if (e)
@@ -466,6 +467,8 @@ static enum err check_names(const struct cli *c, struct why *why)
         e = name_check("--key", cli_text(c, "key"), why);
     if (!e && cli_text(c, "name"))
         e = name_check("--name", cli_text(c, "name"), why);
+    if (!e && cli_text(c, "cage-sees"))
+        e = cage_check_sees(cli_text(c, "cage-sees"), why);
     return e;
 }
 
@@ -496,8 +499,8 @@ static void describe(const struct rig *rig, struct buf *out)
 static int self_test(struct rig *rig)
 {
     const int code = works(rig) ? 0 : EXIT_USAGE;
-    char words[CAGE_WORDS_BYTES + 16];
-    const char *cage = rig_cage_words(rig, words, sizeof words);
+    char words[CAGE_LINE_BYTES];
+    const char *cage = rig_cage_words(rig, words);
     struct buf line;
     struct why why;
 

@@ -51,13 +51,11 @@ const struct cage *rig_cage(const struct rig *r)
     return r->cage.on ? &r->cage : NULL;
 }
 
-const char *rig_cage_words(const struct rig *r, char *words, size_t n_words)
+const char *rig_cage_words(const struct rig *r, char words[CAGE_LINE_BYTES])
 {
     if (r->simulated)
         return NULL;
-    if (!r->cage.on)
-        return "off";
-    snprintf(words, n_words, "%s%s", r->caged.lacks[0] ? "without " : "whole", r->caged.lacks);
+    cage_words(&r->cage, &r->caged, words);
     return words;
 }
 
@@ -648,8 +646,8 @@ void rig_time(struct rig *r, struct trial *const *trials, int n)
 void rig_complete(struct rig *r, struct trial *t)
 {
     const double peak = t->peak_gflops > 0 ? t->peak_gflops : atomic_load(&r->gflops);
-    char words[CAGE_WORDS_BYTES + 16];
-    const char *cage = rig_cage_words(r, words, sizeof words);
+    char words[CAGE_LINE_BYTES];
+    const char *cage = rig_cage_words(r, words);
 
     cJSON_Delete(t->record.device);
     t->record.device = host_device_object(&r->desc, r->threads, peak, timing_cpu(r));

@@ -96,7 +96,7 @@ void rig_close(struct rig *r);
 void rig_kill(struct rig *r);
 
 /* "whole", "off", or what the cage of its children is without; NULL: no kernels run in them. */
-const char *rig_cage_words(const struct rig *r, char *words, size_t n_words);
+const char *rig_cage_words(const struct rig *r, char words[CAGE_LINE_BYTES]);
 
 /* May verifying and timing go on at the same time without a CPU in common? */
 bool rig_overlaps(const struct rig *r);

@@ -2,6 +2,7 @@
 #include "agent/sandbox.h"
 
 #include "agent/wrapper.h"
+#include "core/buf.h"
 #include "core/clock.h"
 #include "core/err.h"
 #include "core/json.h"
@@ -67,23 +68,27 @@ static void process_end(struct sandbox *s)
 /* What is executed: this program as a child, behind the wrapper's words. */
 struct command {
     struct wrapper wrapper;
-    char exe[PATH_MAX], cage[CAGE_TEXT_BYTES];
+    char exe[PATH_MAX];
+    struct buf cage;
     const char *argv[WRAPPER_MAX_WORDS + N_CHILD_ARGS + 1];
 };
 
 static enum err make_command(struct command *c, const struct sandbox_options *o, struct why *why)
 {
-    const char *own[N_CHILD_ARGS] = {c->exe, "--child", o->mode, o->device, o->dir, o->cache_dir, c->cage};
+    const char *own[N_CHILD_ARGS] = {c->exe, "--child", o->mode, o->device, o->dir, o->cache_dir};
     const ssize_t n_exe = readlink("/proc/self/exe", c->exe, sizeof c->exe - 1);
     enum err e;
 
+    buf_init(&c->cage, CAGE_SEES_BYTES + 64);
     if (n_exe <= 0)
         return why_set(why, ERR_IO, "cannot find the agent's own program: %s", strerror(errno));
     c->exe[n_exe] = '\0';
-    cage_to_text(o->cage, c->cage);
-    e = wrapper_init(&c->wrapper, o->wrapper, why);
+    e = cage_to_text(o->cage, &c->cage);
+    if (!e)
+        e = wrapper_init(&c->wrapper, o->wrapper, why);
     if (e)
         return e;
+    own[N_CHILD_ARGS - 1] = buf_text(&c->cage);
     memset(c->argv, 0, sizeof c->argv);
     memcpy(c->argv, c->wrapper.argv, (size_t)c->wrapper.n * sizeof *c->argv);
     memcpy(c->argv + c->wrapper.n, own, sizeof own);
@@ -100,8 +105,10 @@ static enum err exec_child(struct sandbox *s, const struct sandbox_options *o, i
     int n_env = 0;
     enum err e = make_command(&c, o, why);
 
-    if (e)
+    if (e) {
+        buf_fini(&c.cage);
         return e;
+    }
     if (o->threads > 0) {
         snprintf(threads, sizeof threads, "POCL_MAX_PTHREAD_COUNT=%d", o->threads);
         env[n_env++] = threads;
@@ -121,6 +128,7 @@ static enum err exec_child(struct sandbox *s, const struct sandbox_options *o, i
     p.own_group = true;
     p.spaces = o->cage ? o->cage->spaces : 0;
     e = proc_start(&p, &pid, why);
+    buf_fini(&c.cage);
     if (!e)
         s->pid = pid;
     return e;

@@ -16,10 +16,15 @@
 static const struct cli_option options[] = {
     CLI_OPTION("key-file", CLI_TEXT, .argument = "FILE", .environment = "TUNE_KEY_FILE",
                .help = "the farm's own key, of which others are made"),
-    CLI_OPTION("agent", CLI_TEXT, .argument = "NAME", .help = "make the key of this agent, of the farm's (--key-file)"),
-    CLI_OPTION("user", CLI_TEXT, .argument = "NAME", .help = "make the key of this user, of the farm's (--key-file)"),
+    CLI_OPTION("agent", CLI_TEXT, .argument = "NAME",
+               .help = "make the key of this agent, of the farm's (--key-file): it runs trials"),
+    CLI_OPTION("builder", CLI_TEXT, .argument = "NAME", .help = "that of a builder: it compiles, and nothing else"),
+    CLI_OPTION("user", CLI_TEXT, .argument = "NAME", .help = "that of a user: jobs of that name, and no others"),
+    CLI_OPTION("tuner", CLI_TEXT, .argument = "NAME", .help = "that of a tune work: it drives what others submitted"),
+    CLI_OPTION("admin", CLI_TEXT, .argument = "NAME", .help = "that of who may do everything but make keys"),
     CLI_OPTION("ca", CLI_TEXT, .argument = "DIR",
-               .help = "make certificates, not keys: the authority in DIR, or by it that of --host, --agent or --user"),
+               .help =
+                   "make certificates, not keys: the authority in DIR, or by it that of --host, --agent, --user .."),
     CLI_OPTION("host", CLI_TEXT, .argument = "NAME[,NAME]",
                .help = "with --ca: make a tracker's, which is reached by these names and addresses"),
     CLI_OPTION("days", CLI_INT, .argument = "N", .otherwise = "825", .max = CA_DAYS,
@@ -28,40 +33,60 @@ static const struct cli_option options[] = {
     CLI_END,
 };
 
-/* Of an agent or a user, from the farm's own key. */
-static enum err make_for(const struct cli *c, struct why *why)
+/* Whom the command line names: the role (KEY_FARM = nobody) and the name. ERR_INPUT for several. */
+static enum err named(const struct cli *c, enum key_role *role, const char **name, struct why *why)
 {
-    const char *agent = cli_text(c, "agent"), *user = cli_text(c, "user");
+    int n = 0;
+
+    *role = KEY_FARM;
+    *name = cli_text(c, "host");
+    n += *name != NULL;
+    for (int r = KEY_FARM + 1; r < N_KEY_ROLES; r++)
+        if (cli_text(c, key_role_names[r])) {
+            *role = (enum key_role)r;
+            *name = cli_text(c, key_role_names[r]);
+            n++;
+        }
+    return n > 1 ? why_set(why, ERR_INPUT,
+                           "--host, --agent, --builder, --user, --tuner and --admin: a key or certificate is of one "
+                           "of them")
+                 : ERR_OK;
+}
+
+/* From the farm's own key. */
+static enum err make_for(const struct cli *c, enum key_role role, const char *name, struct why *why)
+{
     char identity[200];
     struct key farm;
     enum err e;
 
     if (!cli_text(c, "key-file"))
-        return why_set(why, ERR_INPUT, "expected --key-file: an agent's or user's key is made of the farm's");
+        return why_set(why, ERR_INPUT, "expected --key-file: the key of --%s is made of the farm's",
+                       key_role_names[role]);
     e = key_load(cli_text(c, "key-file"), &farm, why);
-    snprintf(identity, sizeof identity, "%s:%s", agent ? "agent" : "user", agent ? agent : user);
+    snprintf(identity, sizeof identity, "%s:%s", key_role_names[role], name);
     return e ? e : key_make_for(c->rest[0], &farm, identity, why);
 }
 
-static const char *words_of_key(const struct cli *c)
+static enum err make_key(const struct cli *c, enum key_role role, const char *name, struct why *why)
 {
-    return cli_text(c, "agent")  ? "copy it (0600) to that agent's machine; give it with --key-file and --name"
-           : cli_text(c, "user") ? "copy it (0600) to that user; give it with --key-file"
-                                 : "copy it (0600) to tracker, agents and users; give it with --key-file";
-}
-
-static enum err make_key(const struct cli *c, struct why *why)
-{
-    const bool of_somebody = cli_text(c, "agent") || cli_text(c, "user");
+    static const char *const words[N_KEY_ROLES] = {
+        [KEY_FARM] = "copy it (0600) to tracker, agents and users; give it with --key-file",
+        [KEY_AGENT] = "copy it (0600) to that agent's machine; give it with --key-file and --name",
+        [KEY_BUILDER] = "copy it (0600) to that builder's machine; give it with --key-file and --name",
+        [KEY_USER] = "copy it (0600) to that user; give it with --key-file",
+        [KEY_TUNER] = "copy it (0600) to where tune work runs; give it with --key-file",
+        [KEY_ADMIN] = "copy it (0600) to that person; give it with --key-file",
+    };
     enum err e;
 
     if (c->n_rest != 1)
         return why_set(why, ERR_INPUT, "expected one file name, e.g. tune keygen farm.key");
-    if (cli_get(c, "key-file")->given && !of_somebody)
-        return why_set(why, ERR_INPUT, "--key-file: expected --agent NAME or --user NAME, too");
-    e = of_somebody ? make_for(c, why) : key_make(c->rest[0], why);
+    if (cli_get(c, "key-file")->given && !role)
+        return why_set(why, ERR_INPUT, "--key-file: expected --agent, --builder, --user, --tuner or --admin, too");
+    e = role ? make_for(c, role, name, why) : key_make(c->rest[0], why);
     if (!e && !cli_flag(c, "quiet"))
-        printf("%s: %s\n", c->rest[0], words_of_key(c));
+        printf("%s: %s\n", c->rest[0], words[role]);
     return e;
 }
 
@@ -94,7 +119,7 @@ static enum err make_ca(const struct cli *c, struct why *why)
     if (e)
         return why_set(why, e, "no random numbers");
     if (c->n_rest)
-        return why_set(why, ERR_INPUT, "--ca DIR %s: expected --host, --agent or --user, too", c->rest[0]);
+        return why_set(why, ERR_INPUT, "--ca DIR %s: expected --host, --agent or another, too", c->rest[0]);
     e = certs_make_ca(dir, &o, why);
     if (!e && !cli_flag(c, "quiet"))
         printf("%s/ca.pem: copy it to agents and users; give it with --ca\n%s/ca.key: keep it to yourself\n", dir, dir);
@@ -103,23 +128,22 @@ static enum err make_ca(const struct cli *c, struct why *why)
 
 static int run(const struct cli *c)
 {
-    const char *agent = cli_text(c, "agent"), *user = cli_text(c, "user"), *host = cli_text(c, "host");
-    char name[70] = "";
+    const char *host = cli_text(c, "host"), *name;
+    char first[70] = "";
     struct why why = {""};
-    enum err e = ERR_OK;
+    enum key_role role;
+    enum err e = named(c, &role, &name, &why);
 
-    if ((agent != NULL) + (user != NULL) + (host != NULL) > 1)
-        e = why_set(&why, ERR_INPUT, "--agent, --user and --host: a key or certificate is of one of them");
-    else if (!cli_text(c, "ca") && (host || cli_get(c, "days")->given))
+    if (!e && !cli_text(c, "ca") && (host || cli_get(c, "days")->given))
         e = why_set(&why, ERR_INPUT, "--host and --days are of certificates: expected --ca DIR");
     if (host)
-        snprintf(name, sizeof name, "%.*s", (int)(strcspn(host, ",") < 65 ? strcspn(host, ",") : 65), host);
+        snprintf(first, sizeof first, "%.*s", (int)(strcspn(host, ",") < 65 ? strcspn(host, ",") : 65), host);
     if (e)
         return cmd_fail(e, &why);
     if (!cli_text(c, "ca"))
-        e = make_key(c, &why);
-    else if (host || agent || user)
-        e = make_cert(c, host ? name : agent ? agent : user, &why);
+        e = make_key(c, role, name, &why);
+    else if (name)
+        e = make_cert(c, host ? first : name, &why);
     else
         e = make_ca(c, &why);
     return e ? cmd_fail(e, &why) : EXIT_FINE;
@@ -127,8 +151,8 @@ static int run(const struct cli *c)
 
 const struct command cmd_keygen = {
     .name = "keygen",
-    .summary = "make the key file of a farm, of an agent or of a user, or certificates for TLS",
-    .usage = "keygen [--agent NAME|--user NAME] FILE|--ca DIR [--host NAMES|--agent NAME|--user NAME FILE]",
+    .summary = "make the key file of a farm, or of somebody in it, or certificates for TLS",
+    .usage = "keygen [--ROLE NAME] FILE|--ca DIR [--host NAMES FILE|--ROLE NAME FILE]",
     .example = "tune keygen farm.key",
     .options = options,
     .run = run,

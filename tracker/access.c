@@ -1,28 +1,75 @@
 /* SPDX-License-Identifier: MIT */
 #include "tracker/access.h"
 
-#include "core/file.h"
 #include "core/json.h"
 #include "tracker/protocol.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
-enum role { AGENT = 1, USER = 2 };
-
-/* What is not here is for the farm's own key alone: modes of agents, backups, driving other people's jobs. */
-static const unsigned char roles[N_CALLS] = {
-    [CALL_HELLO] = AGENT | USER,     [CALL_STATUS] = AGENT | USER,   [CALL_BLOB_HAVE] = AGENT | USER,
-    [CALL_BLOB_PUT] = AGENT | USER,  [CALL_BLOB_GET] = AGENT | USER, [CALL_AGENT_REGISTER] = AGENT,
-    [CALL_AGENT_BEAT] = AGENT,       [CALL_AGENT_BYE] = AGENT,       [CALL_TRIAL_LEASE] = AGENT,
-    [CALL_TRIAL_RENEW] = AGENT,      [CALL_TRIAL_RESULT] = AGENT,    [CALL_TRIAL_RELEASE] = AGENT,
-    [CALL_BUILDER_REGISTER] = AGENT, [CALL_BUILD_LEASE] = AGENT,     [CALL_BUILD_RENEW] = AGENT,
-    [CALL_BUILD_RESULT] = AGENT,     [CALL_BUILD_RELEASE] = AGENT,   [CALL_DEVICES] = USER,
-    [CALL_JOB_SUBMIT] = USER,        [CALL_JOB_RENEW] = USER,        [CALL_JOB_DONE] = USER,
-    [CALL_JOB_RELEASE] = USER,       [CALL_JOB_CANCEL] = USER,       [CALL_JOB_PAUSE] = USER,
-    [CALL_JOB_LIST] = USER,          [CALL_JOB_STATUS] = USER,       [CALL_TRIAL_ADD] = USER,
-    [CALL_RECORD_WAIT] = USER,       [CALL_REQUEUE] = USER,
+enum {
+    AGENT = 1 << KEY_AGENT,
+    USER = 1 << KEY_USER,
+    TUNER = 1 << KEY_TUNER,
+    BUILDER = 1 << KEY_BUILDER,
+    ADMIN = 1 << KEY_ADMIN,
+    ALL = AGENT | USER | TUNER | BUILDER | ADMIN,
+    DRIVERS = USER | TUNER | ADMIN
 };
+
+/* docs/security.md has this table for people. */
+static const unsigned char roles[N_CALLS] = {
+    [CALL_HELLO] = ALL,
+    [CALL_STATUS] = ALL,
+    [CALL_BLOB_HAVE] = ALL,
+    [CALL_BLOB_PUT] = ALL,
+    [CALL_BLOB_GET] = ALL,
+    [CALL_JOB_SUBMIT] = USER | ADMIN,
+    [CALL_JOB_LEASE] = TUNER | ADMIN,
+    [CALL_JOB_RENEW] = DRIVERS,
+    [CALL_JOB_DONE] = DRIVERS,
+    [CALL_JOB_RELEASE] = DRIVERS,
+    [CALL_JOB_CANCEL] = USER | ADMIN,
+    [CALL_JOB_PAUSE] = USER | ADMIN,
+    [CALL_JOB_LIST] = USER | ADMIN,
+    [CALL_JOB_STATUS] = DRIVERS,
+    [CALL_TRIAL_ADD] = DRIVERS,
+    [CALL_RECORD_WAIT] = DRIVERS,
+    [CALL_REQUEUE] = USER | ADMIN,
+    [CALL_DEVICES] = DRIVERS,
+    [CALL_AGENT_REGISTER] = AGENT | ADMIN,
+    [CALL_AGENT_BEAT] = AGENT | BUILDER | ADMIN,
+    [CALL_AGENT_BYE] = AGENT | BUILDER | ADMIN,
+    [CALL_AGENT_MODE] = ADMIN,
+    [CALL_TRIAL_LEASE] = AGENT | ADMIN,
+    [CALL_TRIAL_RENEW] = AGENT | ADMIN,
+    [CALL_TRIAL_RESULT] = AGENT | ADMIN,
+    [CALL_TRIAL_RELEASE] = AGENT | ADMIN,
+    [CALL_BUILDER_REGISTER] = BUILDER | ADMIN,
+    [CALL_BUILD_LEASE] = BUILDER | ADMIN,
+    [CALL_BUILD_RENEW] = BUILDER | ADMIN,
+    [CALL_BUILD_RESULT] = BUILDER | ADMIN,
+    [CALL_BUILD_RELEASE] = BUILDER | ADMIN,
+    [CALL_BACKUP] = ADMIN,
+};
+
+bool access_allows(enum key_role role, enum call_name name)
+{
+    return role == KEY_FARM || (roles[name] & 1 << role);
+}
+
+static enum err refuse(struct call *c)
+{
+    char words[100] = "";
+
+    for (int r = 1; r < N_KEY_ROLES; r++)
+        if (access_allows((enum key_role)r, c->name))
+            snprintf(words + strlen(words), sizeof words - strlen(words), "%s%s", *words ? ", " : "",
+                     key_role_names[r]);
+    return why_set(&c->why, ERR_AUTH, "%s is not for %s: expected a key of %s or the farm's own",
+                   call_table[c->name].name, c->identity, words);
+}
 
 static bool only_looks(enum call_name name)
 {
@@ -37,13 +84,18 @@ static const char *member(const struct call *c, const char *name)
     return text;
 }
 
-static enum err check_agent(struct call *c, const char *name)
+/* Agents and builders have one list of names: a builder is not to take an agent's place there. */
+static enum err check_peer(struct call *c, const char *name, enum key_role role)
 {
-    const char *agent = member(c, "agent");
+    const struct agent *there = table_get_text(&c->t->agents, name);
+    const char *peer = member(c, "agent"), *state = there ? agent_state(c->t, there) : "gone";
 
-    return *agent && strcmp(agent, name) != 0
-               ? why_set(&c->why, ERR_AUTH, "this key is agent %s's, not %.64s's", name, agent)
-               : ERR_OK;
+    if (*peer && strcmp(peer, name) != 0)
+        return why_set(&c->why, ERR_AUTH, "this key is %s %s's, not %.64s's", key_role_names[role], name, peer);
+    if (strcmp(state, "gone") != 0 && strcmp(state, "lost") != 0 && there->is_builder != (role == KEY_BUILDER))
+        return why_set(&c->why, ERR_AUTH, "%s is %s's name at present, this key is %s's", name,
+                       there->is_builder ? "a builder" : "an agent", c->identity);
+    return ERR_OK;
 }
 
 static enum err check_user(struct call *c, const char *name)
@@ -66,45 +118,15 @@ static enum err check_user(struct call *c, const char *name)
 
 enum err access_check(struct call *c)
 {
+    const enum key_role role = key_role_of(c->identity);
     const char *colon = strchr(c->identity, ':');
-    const bool is_agent = strncmp(c->identity, "agent:", 6) == 0;
 
-    if (!colon)
-        return ERR_OK;
-    if (!(roles[c->name] & (is_agent ? AGENT : USER)))
-        return why_set(&c->why, ERR_AUTH, "%s is not for %s", call_table[c->name].name, c->identity);
-    return is_agent ? check_agent(c, colon + 1) : check_user(c, colon + 1);
-}
-
-bool access_is_revoked(const char *list, const char *identity)
-{
-    const size_t n = strlen(identity);
-
-    for (const char *line = list; line && *line; line += strcspn(line, "\n"), line += *line == '\n')
-        if (n && strcspn(line, "\n") == n && memcmp(line, identity, n) == 0)
-            return true;
-    return false;
-}
-
-enum err access_read_revoked(const char *path, struct buf *out, struct why *why)
-{
-    enum err e = file_read(path, out, why);
-    int i_line = 0;
-
-    if (!e && strlen(buf_text(out)) != out->len) /* who stands behind it would be let in */
-        return why_set(why, ERR_INPUT, "%.300s: a text is expected, and there is a zero byte in it", path);
-    for (const char *line = e ? "" : buf_text(out), *end; *line; line = end + (*end == '\n')) {
-        char identity[KEY_IDENTITY_BYTES];
-        const size_t n = strcspn(line, "\n");
-
-        end = line + n;
-        i_line++;
-        snprintf(identity, sizeof identity, "%.*s", (int)(n < sizeof identity ? n : sizeof identity), line);
-        if (n && *line != '#' && (n >= sizeof identity || !key_identity_is_sane(identity)))
-            return why_set(why, ERR_INPUT, "%.300s:%d: '%.40s': expected agent:NAME or user:NAME", path, i_line,
-                           identity);
-    }
-    return e;
+    assert(role < N_KEY_ROLES);
+    if (!access_allows(role, c->name))
+        return refuse(c);
+    if (role == KEY_AGENT || role == KEY_BUILDER)
+        return check_peer(c, colon + 1, role);
+    return role == KEY_USER ? check_user(c, colon + 1) : ERR_OK;
 }
 
 void access_audit(struct tracker *t, const char *call, const char *identity, const char *why)

@@ -23,6 +23,7 @@ void agent_free(struct agent *a)
     if (!a)
         return;
     free(a->device);
+    free(a->cage);
     free(a->current);
     vitals_fini(&a->history);
     free(a);
@@ -252,6 +253,8 @@ enum err op_builder_register(struct call *c)
     a->is_builder = true;
     a->key[0] = a->fingerprint[0] = '\0';
     text_copy(a->compiler, sizeof a->compiler, in->compiler);
+    free(a->cage);
+    a->cage = in->cage[0] ? strdup(in->cage) : NULL;
     seen(c->t, a);
     c->result.builder_register.lease_ms = c->t->o.lease_ms;
     return ERR_OK;
@@ -404,6 +407,7 @@ cJSON *agent_entry_of(struct call *c, const struct agent *a, bool device)
         for (int i = 0; i < a->n_arches; i++)
             call_list_add_text(&entry.arches, a->arches[i]->name, &c->ok);
         entry.compiler = a->compiler;
+        entry.cage = a->cage ? a->cage : "";
     } else {
         entry.key = a->key;
         entry.fingerprint = a->fingerprint;

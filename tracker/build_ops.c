@@ -245,14 +245,15 @@ static enum err accept(struct call *c, struct build *b, const char *status, cons
     return build_save(c->t, b, status, blobs, body);
 }
 
-/* Is a build answered by who has it leased? Only an agent's own key tells; the farm's is everybody's. ERR_AUTH. */
+/* Is a build answered by who has it leased? Only a builder's own key tells; others are everybody's. ERR_AUTH. */
 static enum err check_builder(struct call *c, const struct build *b, bool *late)
 {
-    const bool is_agent = strncmp(c->identity, "agent:", 6) == 0;
+    const bool tells = key_role_of(c->identity) == KEY_BUILDER;
+    const char *name = tells ? strchr(c->identity, ':') + 1 : "";
 
-    *late = is_agent && !b->agent;
-    if (is_agent && b->agent && strcmp(b->agent->id, c->identity + 6) != 0)
-        return why_set(&c->why, ERR_AUTH, "the build is leased to %s, this key is %s's", b->agent->id, c->identity + 6);
+    *late = tells && !b->agent;
+    if (tells && b->agent && strcmp(b->agent->id, name) != 0)
+        return why_set(&c->why, ERR_AUTH, "the build is leased to %s, this key is %s's", b->agent->id, name);
     return ERR_OK;
 }
 

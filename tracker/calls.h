@@ -15,6 +15,7 @@
 
 #define CALL_BODY_BYTES ((size_t)1 << 20) /* of a job's body */
 #define CALL_RECORD_BYTES 65536           /* of a record's line */
+#define CALL_CAGE_BYTES 1024              /* of words on a builder's cage */
 #define CALL_USER_BYTES 128               /* of a user's name */
 #define CALL_MAX_LEASE 64                 /* trials or builds in one lease */
 #define CALL_MAX_CAPACITY 1024            /* trials that one agent may ask to be kept busy with */

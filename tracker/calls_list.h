@@ -105,7 +105,7 @@ STRUCT(peer_entry,
     TEXT(key, EMPTY) TEXT(agent, MUST) TEXT(fingerprint, EMPTY) TEXT(version, EMPTY) TEXT(state, EMPTY)
     I64(last_seen_ms, MAY) I64(leased, MAY) I64(done, MAY) I64(failed, MAY) REAL(temperature, MAY, OR(real, NAN)) REAL(load, MAY)
     REAL(canary_ns, MAY, OR(real, NAN))
-    TEXTS(arches, MAY) TEXT(compiler, EMPTY) ANY(device, MAY) TEXT(arch, MAY) BOOL(builds, TIED, OR(yes, true))
+    TEXTS(arches, MAY) TEXT(compiler, EMPTY) TEXT(cage, EMPTY) ANY(device, MAY) TEXT(arch, MAY) BOOL(builds, TIED, OR(yes, true))
     I64(capacity, TIED) TEXT(mode, MAY) TEXT(reserved, MAY)
     ANY(current, OR_NULL))
 
@@ -220,7 +220,8 @@ STRUCT(agent_register_result,
 CALL(BUILDER_REGISTER, builder_register, builder_register_args, builder_register_result, WRITES, NEVER)
 STRUCT(builder_register_args,
     TEXT(agent, MUST, FORM(NAME)) TEXT(nonce, MUST) TEXT(version, EMPTY)
-    TEXTS(arches, MUST, FORM(ARCH), .min = 1, UP_TO(CALL_MAX_ARCHES)) TEXT(compiler, EMPTY))
+    TEXTS(arches, MUST, FORM(ARCH), .min = 1, UP_TO(CALL_MAX_ARCHES)) TEXT(compiler, EMPTY)
+    TEXT(cage, EMPTY, UP_TO(CALL_CAGE_BYTES)))
 STRUCT(builder_register_result, I64(lease_ms, MAY, .min = 1, .max = JSON_EXACT_MAX, OR(i64, CALL_LEASE_MS)))
 
 CALL(BUILD_LEASE, build_lease, build_lease_args, build_lease_result, WRITES, BUILDS)

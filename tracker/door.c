@@ -11,10 +11,11 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-#define MAX_SHAKING 1024
+#define LEAST_HELLO 50 /* bytes of a TLS hello, at the least */
 
 /* Address and port of a peer, as bytes that are compared. */
 struct place {
@@ -25,30 +26,24 @@ struct place {
 /* A connection; shown ones stay in `places` only. */
 struct visitor {
     struct place from;
-    uint32_t pipe;
-    int fd; /* -1 = not looked for */
+    uint32_t pipe; /* 0 = nng does not tell of it yet: its TLS handshake goes on */
+    int fd;        /* -1 = not looked for */
     int64_t since_ns;
     uint64_t n_taken; /* bytes of whole messages of his: those wait for nobody */
-    bool shown;
+    bool shown, refused;
+    bool seen;                   /* of a handshake: at the last look */
     struct visitor *prev, *next; /* of the strangers, the oldest first */
 };
 
-/* A connection that nng does not tell of: its handshake goes on. */
-struct shaking {
-    struct place from;
-    int64_t since_ns;
-    bool seen;
-};
-
 struct door {
-    pthread_mutex_t lock; /* all up to n_strangers */
+    pthread_mutex_t lock; /* all up to n_shaking */
     pthread_cond_t came;
     struct table pipes, places; /* of visitors */
     struct visitor *first, *last;
     atomic_int n_strangers;
-    atomic_int tls_port;                 /* 0 = none */
-    struct shaking shaking[MAX_SHAKING]; /* the thread's own */
-    int n_shaking;
+    int n_shaking; /* of the strangers */
+    int most;
+    atomic_int tls_port; /* 0 = none */
 };
 
 /* ---- places ---- */
@@ -108,9 +103,13 @@ static bool is_same(const struct place *a, const struct place *b)
     return memcmp(a, b, sizeof *a) == 0;
 }
 
+/* With IPv6 a network of 64 bits is one: a machine there has as many addresses as it likes. */
 static bool is_same_host(const struct place *a, const struct place *b)
 {
-    return a->family == b->family && memcmp(a->host, b->host, sizeof a->host) == 0;
+    static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff}; /* IPv4 in IPv6 */
+    const bool is_net = a->family == AF_INET6 && memcmp(a->host, mapped, sizeof mapped) != 0;
+
+    return a->family == b->family && memcmp(a->host, b->host, is_net ? 8 : sizeof a->host) == 0;
 }
 
 /* ---- coming and going ---- */
@@ -121,29 +120,61 @@ static void unlink_stranger(struct door *d, struct visitor *v)
     *(v->prev ? &v->prev->next : &d->first) = v->next;
     *(v->next ? &v->next->prev : &d->last) = v->prev;
     atomic_fetch_sub(&d->n_strangers, 1);
+    d->n_shaking -= !v->pipe;
 }
 
-void door_came(struct door *d, nng_pipe p)
+static void link_stranger(struct door *d, struct visitor *v)
 {
-    struct visitor *v = calloc(1, sizeof *v);
-
-    if (!v || !place_of_pipe(p, &v->from)) { /* of this machine: ipc, inproc */
-        free(v);
-        return;
-    }
-    v->pipe = (uint32_t)nng_pipe_id(p);
-    v->fd = -1;
     v->since_ns = clock_now_ns();
-    pthread_mutex_lock(&d->lock);
-    if (table_put_i64(&d->pipes, v->pipe, v) != ERR_OK) {
-        free(v);
-    } else {
+    v->prev = d->last;
+    v->next = NULL;
+    *(d->last ? &d->last->next : &d->first) = v;
+    d->last = v;
+    d->n_shaking += !v->pipe;
+    if (atomic_fetch_add(&d->n_strangers, 1) == 0)
+        pthread_cond_signal(&d->came);
+}
+
+/* The visitor from there: one whose handshake has ended, or a new one; NULL on lack of memory. */
+static struct visitor *take_visitor(struct door *d, const struct place *from)
+{
+    struct visitor *v = table_get(&d->places, from, sizeof *from);
+
+    if (v && !v->pipe) {
+        unlink_stranger(d, v);
+        return v;
+    }
+    v = calloc(1, sizeof *v);
+    if (v) {
+        v->from = *from;
+        v->fd = -1;
         table_put(&d->places, &v->from, sizeof v->from, v);
-        v->prev = d->last;
-        *(d->last ? &d->last->next : &d->first) = v;
-        d->last = v;
-        if (atomic_fetch_add(&d->n_strangers, 1) == 0)
-            pthread_cond_signal(&d->came);
+    }
+    return v;
+}
+
+static void forget_place(struct door *d, const struct visitor *v)
+{
+    if (table_get(&d->places, &v->from, sizeof v->from) == v)
+        table_remove(&d->places, &v->from, sizeof v->from);
+}
+
+void door_came(struct door *d, nng_pipe p, bool refused)
+{
+    struct visitor *v;
+    struct place from;
+
+    if (!place_of_pipe(p, &from)) /* of this machine: ipc, inproc */
+        return;
+    pthread_mutex_lock(&d->lock);
+    v = take_visitor(d, &from);
+    if (v && table_put_i64(&d->pipes, (uint32_t)nng_pipe_id(p), v) == ERR_OK) {
+        v->pipe = (uint32_t)nng_pipe_id(p);
+        v->refused = refused;
+        link_stranger(d, v);
+    } else if (v) {
+        forget_place(d, v);
+        free(v);
     }
     pthread_mutex_unlock(&d->lock);
 }
@@ -182,8 +213,8 @@ void door_went(struct door *d, nng_pipe p)
 
     pthread_mutex_lock(&d->lock);
     v = table_remove_i64(&d->pipes, (uint32_t)nng_pipe_id(p));
-    if (v && table_get(&d->places, &v->from, sizeof v->from) == v)
-        table_remove(&d->places, &v->from, sizeof v->from);
+    if (v)
+        forget_place(d, v);
     if (v && !v->shown)
         unlink_stranger(d, v);
     pthread_mutex_unlock(&d->lock);
@@ -192,46 +223,60 @@ void door_went(struct door *d, nng_pipe p)
 
 /* ---- the door's thread ---- */
 
-static uint64_t received_bytes(int fd)
+static struct tcp_info info_of(int fd)
 {
     struct tcp_info info = {0};
     socklen_t n = sizeof info;
 
-    return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &n) == 0 ? info.tcpi_bytes_received : 0;
+    getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &n);
+    return info;
 }
 
-/* A handshake that nng does not tell of, met once more; true when it has taken too long. nng sees the end of the
- * connection and closes. */
-static bool is_overdue(struct door *d, const struct place *from, int64_t now)
+/* Is it he who has to send something, and not nng that has to read or to answer? */
+static bool is_his_turn(int fd)
 {
-    struct shaking *s = d->shaking;
+    const struct tcp_info info = info_of(fd);
+    int n_unread = 0;
 
-    for (int i = 0; i < d->n_shaking; i++, s++)
-        if (is_same(&s->from, from)) {
-            s->seen = true;
-            return now - s->since_ns > DOOR_SHAKE_MS * INT64_C(1000000);
-        }
-    if (d->n_shaking < MAX_SHAKING)
-        d->shaking[d->n_shaking++] = (struct shaking){.from = *from, .since_ns = now, .seen = true};
-    return false;
+    ioctl(fd, FIONREAD, &n_unread);
+    return n_unread == 0 &&
+           (info.tcpi_bytes_received < LEAST_HELLO || info.tcpi_last_data_sent <= info.tcpi_last_data_recv);
 }
 
+/* A connection whose handshake goes on, met for the first time. */
+static void add_shaking(struct door *d, const struct place *from, int fd)
+{
+    struct visitor *v = calloc(1, sizeof *v);
+
+    if (!v)
+        return;
+    v->from = *from;
+    v->fd = fd;
+    v->seen = true;
+    if (table_put(&d->places, &v->from, sizeof v->from, v) == ERR_OK)
+        link_stranger(d, v);
+    else
+        free(v);
+}
+
+/* Handshakes that were not met at this look: nng has closed them. */
 static void forget_ended(struct door *d)
 {
-    int n = 0;
-
-    for (int i = 0; i < d->n_shaking; i++)
-        if (d->shaking[i].seen) {
-            d->shaking[n] = d->shaking[i];
-            d->shaking[n++].seen = false;
+    for (struct visitor *v = d->first, *next; v; v = next) {
+        next = v->next;
+        if (!v->pipe && !v->seen) {
+            unlink_stranger(d, v);
+            forget_place(d, v);
+            free(v);
+        } else {
+            v->seen = false;
         }
-    assert(n <= d->n_shaking && d->n_shaking <= MAX_SHAKING);
-    d->n_shaking = n;
+    }
 }
 
-/* Looks at all sockets of this process: strangers get their descriptors, which nng keeps to itself, and handshakes
- * without end are ended. (Were one closed and its number given to another in between, that one would dial again.) */
-static void look_around(struct door *d, int64_t now)
+/* Looks at all sockets of this process: strangers get their descriptors, which nng keeps to itself, and those are met
+ * whose TLS handshake goes on, of whom nng does not tell. */
+static void look_around(struct door *d)
 {
     struct rlimit l = {.rlim_cur = 1024};
     struct place from;
@@ -246,32 +291,46 @@ static void look_around(struct door *d, int64_t now)
         n_missing = 0;
         pthread_mutex_lock(&d->lock);
         v = table_get(&d->places, &from, sizeof from);
-        if (v)
+        if (v) {
             v->fd = fd;
+            v->seen = true;
+        } else if (own_port(fd) == atomic_load(&d->tls_port)) {
+            add_shaking(d, &from, fd);
+        }
         pthread_mutex_unlock(&d->lock);
-        if (!v && own_port(fd) == atomic_load(&d->tls_port) && is_overdue(d, &from, now))
-            shutdown(fd, SHUT_RDWR);
     }
+    pthread_mutex_lock(&d->lock);
     forget_ended(d);
+    pthread_mutex_unlock(&d->lock);
 }
 
-/* Has he stood there too long, sent too much, or are there too many of his address before which he came? */
-static bool is_to_go(const struct visitor *v, int64_t now)
+/* Are so many of his address there, before which he came? */
+static bool is_crowd(const struct visitor *v)
+{
+    int n_younger = 0, n_seen = 0;
+
+    for (const struct visitor *o = v->next; o && n_younger < DOOR_CROWD && n_seen < 1024; o = o->next, n_seen++)
+        n_younger += is_same_host(&o->from, &v->from);
+    return n_younger >= DOOR_CROWD;
+}
+
+/* Has he stood there too long, sent too much, or are there too many after him: `n_younger` in all? Who waits for nng
+ * in a handshake is not to blame: after a start of the tracker all agents come at once. */
+static bool is_to_go(const struct door *d, const struct visitor *v, int64_t now, int n_younger)
 {
     const int64_t age_ms = (now - v->since_ns) / 1000000;
-    int n_younger = 0, n_seen = 0;
     uint64_t n_bytes;
 
     assert(v->fd >= 0 && !v->shown && age_ms >= 0);
-    if (age_ms > DOOR_PATIENCE_MS)
+    if (v->refused || age_ms > (v->pipe ? DOOR_PATIENCE_MS : DOOR_SHAKE_MS))
         return true;
-    n_bytes = received_bytes(v->fd);
-    if (n_bytes > v->n_taken && n_bytes - v->n_taken > DOOR_BYTES)
+    if (n_younger >= d->most && age_ms > 2 * DOOR_TICK_MS && is_his_turn(v->fd))
         return true;
-    for (const struct visitor *o = v->next; o && age_ms > DOOR_CROWD_MS && n_younger < DOOR_CROWD && n_seen < 1024;
-         o = o->next, n_seen++)
-        n_younger += is_same_host(&o->from, &v->from);
-    return n_younger >= DOOR_CROWD;
+    if (!v->pipe)
+        return n_younger >= DOOR_FACTOR * d->most ||
+               (age_ms > DOOR_SHAKE_CROWD_MS && is_crowd(v) && is_his_turn(v->fd));
+    n_bytes = info_of(v->fd).tcpi_bytes_received;
+    return (n_bytes > v->n_taken && n_bytes - v->n_taken > DOOR_BYTES) || (age_ms > DOOR_CROWD_MS && is_crowd(v));
 }
 
 /* nng_pipe_close would hang nng 1.5 now and then: its reaper waits for ever for a receive that was under way. As nng
@@ -280,10 +339,12 @@ static void end_strangers(struct door *d)
 {
     const int64_t now = clock_now_ns();
     struct place from;
+    int n_younger;
 
     pthread_mutex_lock(&d->lock);
-    for (const struct visitor *v = d->first; v; v = v->next)
-        if (v->fd >= 0 && peer_of(v->fd, &from) && is_same(&from, &v->from) && is_to_go(v, now))
+    n_younger = atomic_load(&d->n_strangers) - 1;
+    for (const struct visitor *v = d->first; v; v = v->next, n_younger--)
+        if (v->fd >= 0 && peer_of(v->fd, &from) && is_same(&from, &v->from) && is_to_go(d, v, now, n_younger))
             shutdown(v->fd, SHUT_RDWR);
     pthread_mutex_unlock(&d->lock);
 }
@@ -291,7 +352,7 @@ static void end_strangers(struct door *d)
 /* Without strangers it sleeps, but that nobody tells it of handshakes. */
 static void await_strangers(struct door *d)
 {
-    const int64_t ms = atomic_load(&d->n_strangers) ? DOOR_TICK_MS : DOOR_SHAKE_MS / 2;
+    const int64_t ms = atomic_load(&d->n_strangers) ? DOOR_TICK_MS : DOOR_LOOK_MS;
     struct timespec t;
 
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -311,12 +372,16 @@ static void await_strangers(struct door *d)
         clock_sleep_ms(DOOR_TICK_MS);
 }
 
-/* Is there one whose descriptor is not known, and who has had time to show who he is? */
-static bool has_newcomer(struct door *d, int64_t now)
+/* Is there one whose descriptor is not known, and who has had time to show who he is? Or are handshakes to be looked
+ * after, since the last look? */
+static bool has_newcomer(struct door *d, int64_t now, int64_t looked_ns)
 {
-    bool has = false;
+    const int64_t since_ms = (now - looked_ns) / 1000000;
+    bool has;
 
     pthread_mutex_lock(&d->lock);
+    has = since_ms > 2 * DOOR_TICK_MS && d->n_shaking > 0;
+    has |= since_ms > DOOR_LOOK_MS && atomic_load(&d->tls_port);
     for (const struct visitor *v = d->first; v && !has; v = v->next)
         has = v->fd < 0 && now - v->since_ns > DOOR_TICK_MS / 2 * INT64_C(1000000);
     pthread_mutex_unlock(&d->lock);
@@ -329,10 +394,10 @@ static void *watch(void *arg)
     int64_t looked_ns = 0;
 
     for (;;) {
-        const bool due = atomic_load(&d->tls_port) && clock_now_ns() - looked_ns > DOOR_SHAKE_MS / 2 * INT64_C(1000000);
-
-        if (due || has_newcomer(d, clock_now_ns()))
-            look_around(d, looked_ns = clock_now_ns());
+        if (has_newcomer(d, clock_now_ns(), looked_ns)) {
+            look_around(d);
+            looked_ns = clock_now_ns();
+        }
         end_strangers(d);
         await_strangers(d);
     }
@@ -347,7 +412,7 @@ void door_expect_tls(struct door *d, int port)
     pthread_mutex_unlock(&d->lock);
 }
 
-enum err door_open(struct door **out)
+enum err door_open(int64_t n_connections, struct door **out)
 {
     struct door *d = calloc(1, sizeof *d);
     pthread_condattr_t attr;
@@ -355,6 +420,7 @@ enum err door_open(struct door **out)
 
     if (!d)
         return ERR_NOMEM;
+    d->most = (int)(n_connections / 8 < DOOR_MOST ? n_connections / 8 + 1 : DOOR_MOST);
     pthread_mutex_init(&d->lock, NULL);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);

@@ -7,6 +7,7 @@
 #include "core/err.h"
 
 #include <nng/nng.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,18 +16,23 @@
 #define DOOR_TICK_MS 100
 #define DOOR_CROWD 64 /* strangers of one address for over DOOR_CROWD_MS: the oldest go */
 #define DOOR_CROWD_MS 1000
-#define DOOR_SHAKE_MS 10000 /* for a TLS handshake */
+#define DOOR_SHAKE_MS 10000      /* for a TLS handshake */
+#define DOOR_SHAKE_CROWD_MS 3000 /* the same as DOOR_CROWD_MS for handshakes in which it is the peer's turn */
+#define DOOR_MOST 1024           /* strangers of all addresses whose turn it is (fewer where few files may be open): */
+#define DOOR_FACTOR 4            /* the oldest go; so many times as many handshakes, whoever's turn it is */
+#define DOOR_LOOK_MS 1000        /* between two looks for handshakes, while none is known */
 
 struct door;
 
-/* Starts its thread. ERR_NOMEM. */
-enum err door_open(struct door **out);
+/* Starts its thread, for so many connections at the most. ERR_NOMEM. */
+enum err door_open(int64_t n_connections, struct door **out);
 
 /* Connections to this port begin with a TLS handshake, which nng 1.5 waits for without end: once, at the start. */
 void door_expect_tls(struct door *d, int port);
 
-/* A connection came, its peer showed who he is (again and again: costs little), it went. From any thread. */
-void door_came(struct door *d, nng_pipe p);
+/* A connection came (refused: it is ended as soon as its socket is found), its peer showed who he is (again and again:
+ * costs little), it went. From any thread. */
+void door_came(struct door *d, nng_pipe p, bool refused);
 void door_shown(struct door *d, uint32_t pipe);
 /* A whole message of so many bytes came; it does not count as sent any more: where those wait is bounded elsewhere. */
 void door_took(struct door *d, uint32_t pipe, size_t n_bytes);

@@ -287,6 +287,7 @@ enum outcome_of_request request_start(struct tracker *t, const void *bytes, size
         if (c.nonce)
             strcpy(r->nonce, c.nonce);
         r->key = c.key; /* c.identity is its */
+        r->n_revocations = t->n_revocations;
     }
     if (e) {
         r->name = N_CALLS;
@@ -320,6 +321,9 @@ enum outcome_of_request request_again(struct tracker *t, struct request *r, bool
     e = message_decode(r->bytes, r->n_bytes, &r->message, &c.why);
     if (!e)
         e = call_read_args(&c);
+    if (!e && r->n_revocations != t->n_revocations)
+        e = session_check_key(&c, c.identity);
+    r->n_revocations = t->n_revocations;
     if (!e)
         e = run(&c);
     return finish(t, &c, r, e, reply);

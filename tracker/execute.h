@@ -23,6 +23,7 @@ struct request {
     char id[REQUEST_ID_HEX + 1];        /* "" when it has none */
     char nonce[2 * REQUEST_ID_HEX + 1]; /* of the reply's MAC; "" = unsigned */
     struct key key;                     /* likewise; of whom the request is */
+    int64_t n_revocations;              /* of the tracker when its key was looked at */
     bool shown;                         /* its peer has shown who he is, by a hello or a session of his */
     int64_t deadline_ns;                /* of a long poll */
     struct waiters *waits_with;         /* of one that is parked */

@@ -26,7 +26,7 @@ enum err leased_job_of(struct call *c, const char *name, int64_t token, struct t
 {
     enum err e = job_of(c, name, out);
 
-    if (!e && token != (*out)->token)
+    if (!e && (token < 1 || token != (*out)->token)) /* 0: of one that nobody had */
         e = why_set(&c->why, ERR_STALE, "another tuner has job %s now", name);
     return e;
 }
@@ -170,6 +170,15 @@ static enum err save(struct tracker *t, const struct tracker_job *j, const char 
     return t->o.ops->job_put(t->o.store, &row);
 }
 
+/* Nobody's guess where there are keys; without one everybody may do everything. */
+static enum err next_lease(struct tracker *t, int64_t *token)
+{
+    if (t->o.key)
+        return next_token(t, token);
+    ++*token;
+    return ERR_OK;
+}
+
 static void answer_submit(struct call *c, const struct tracker_job *j)
 {
     c->result.job_submit = (struct job_submit_result){
@@ -191,16 +200,15 @@ enum err op_job_submit(struct call *c)
 {
     const struct job_submit_args *in = &c->args.job_submit;
     struct tracker *t = c->t;
-    const struct job_row row = {.id = t->next_job,
-                                .title = in->title,
-                                .user = in->user,
-                                .key = in->key,
-                                .body = in->body,
-                                .request = c->id,
-                                .priority = in->priority,
-                                .created_ms = tracker_wall_ms(t),
-                                .token = in->lease,
-                                .leased = in->lease};
+    struct job_row row = {.id = t->next_job,
+                          .title = in->title,
+                          .user = in->user,
+                          .key = in->key,
+                          .body = in->body,
+                          .request = c->id,
+                          .priority = in->priority,
+                          .created_ms = tracker_wall_ms(t),
+                          .leased = in->lease};
     struct tracker_job *j = table_get_text(&t->requests, c->id);
     enum err e;
 
@@ -209,6 +217,8 @@ enum err op_job_submit(struct call *c)
         return ERR_OK;
     }
     e = check_quota(c);
+    if (!e && in->lease)
+        e = next_lease(t, &row.token);
     if (e)
         return e;
     j = job_new(&row);
@@ -278,8 +288,10 @@ enum err op_job_lease(struct call *c)
         return ERR_OK;
     }
     assert(j->state == JOB_OPEN && !j->leased);
+    e = next_lease(c->t, &j->token);
+    if (e)
+        return e;
     set_driven(j, true);
-    j->token++;
     j->deadline_ns = lease_end(c->t);
     e = save(c->t, j, NULL);
     if (e)

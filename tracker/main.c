@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c - tune-tracker: the farm's one host. */
 #include "core/buf.h"
+#include "core/clock.h"
 #include "core/command.h"
 #include "core/err.h"
 #include "core/file.h"
 #include "core/proc.h"
-#include "tracker/access.h"
 #include "tracker/http.h"
+#include "tracker/revoked.h"
 #include "tracker/server.h"
 #include "tracker/workers.h"
 
@@ -35,7 +36,8 @@ static const struct cli_option options[] = {
     CLI_OPTION("key-file", CLI_TEXT, .letter = 'k', .alias = "key", .argument = "FILE", .environment = "TUNE_KEY_FILE",
                .help = "key that every peer must know (see `tune keygen`)"),
     CLI_OPTION("revoked", CLI_TEXT, .argument = "FILE",
-               .help = "keys of agents and users that were taken back: agent:NAME or user:NAME on a line each"),
+               .help =
+                   "keys that were taken back: ROLE:NAME, e.g. user:alice, on a line each; read again when it changes"),
     CLI_OPTION("insecure", CLI_FLAG, .help = "listen beyond this machine without a key"),
     CLI_OPTION("workers", CLI_INT, .letter = 'w', .argument = "N", .otherwise = "64", .max = MAX_WORKERS,
                .help = "submitted jobs that `tune work` drives side by side here; 0 = it is not started"),
@@ -56,11 +58,12 @@ static const struct cli_option options[] = {
     CLI_END,
 };
 
-static const struct command_section sections[] = {{.title = "signals",
-                                                   .text = "SIGTERM and SIGINT end it after what was accepted is "
-                                                           "stored. Killed and started again it goes on: leases have "
-                                                           "one period of grace."},
-                                                  {.title = NULL}};
+static const struct command_section sections[] = {
+    {.title = "signals",
+     .text = "SIGTERM and SIGINT end it after what was accepted is "
+             "stored. SIGHUP has the file of --revoked read again. Killed and started again it goes on: leases have "
+             "one period of grace."},
+    {.title = NULL}};
 
 static const struct command program = {
     .name = "tune-tracker",
@@ -96,9 +99,9 @@ static bool is_loopback(const char *url)
     return false;
 }
 
-static enum err load_key(const struct cli *c, struct key *key, struct tracker_options *o, struct why *why)
+static enum err load_key(const struct cli *c, struct key *key, struct revoked *r, struct tracker_options *o,
+                         struct why *why)
 {
-    static struct buf revoked; /* for as long as the tracker runs */
     const char *file = cli_text(c, "key-file");
     enum err e;
 
@@ -112,11 +115,10 @@ static enum err load_key(const struct cli *c, struct key *key, struct tracker_op
     if (!file)
         return cli_text(c, "revoked") ? why_set(why, ERR_INPUT, "--revoked is of keys: expected --key-file, too")
                                       : ERR_OK;
-    buf_init(&revoked, (size_t)1 << 20);
     e = key_load(file, key, why);
-    if (!e && cli_text(c, "revoked"))
-        e = access_read_revoked(cli_text(c, "revoked"), &revoked, why);
-    o->revoked = buf_text(&revoked);
+    if (!e)
+        e = revoked_open(r, cli_text(c, "revoked"), why);
+    o->revoked = buf_text(&r->list);
     if (!e && key->identity[0])
         e = why_set(why, ERR_AUTH, "%s is %s's key: a tracker wants the farm's own", file, key->identity);
     if (!e)
@@ -130,6 +132,7 @@ static enum err open_store(const struct cli *c, struct tracker_options *o, const
     const struct timespec nap = {0, 250000000};
     struct why said = {""};
     enum err e;
+    int got;
 
     while ((e = o->ops->open(o->where, o->clock, &o->store, why)) != ERR_OK && cli_flag(c, "standby") &&
            (e == ERR_BUSY || e == ERR_UNREACHABLE)) {
@@ -137,7 +140,8 @@ static enum err open_store(const struct cli *c, struct tracker_options *o, const
             printf("standing by: %s\n", why->text);
         fflush(stdout);
         said = *why;
-        if (sigtimedwait(signals, NULL, &nap) > 0)
+        got = sigtimedwait(signals, NULL, &nap);
+        if (got > 0 && got != SIGHUP)
             return ERR_CANCELLED;
     }
     return e;
@@ -158,7 +162,7 @@ static enum err start(const struct cli *c, struct tracker_options *o, struct ser
     if (!e && cli_text(c, "http"))
         e = http_start(*s, cli_text(c, "http"), cli_text(c, "http-name"), &h, why);
     if (!e)
-        e = workers_init(w, n_workers, server_near_url(*s), cli_text(c, "key-file"), o->clock, why);
+        e = workers_init(w, n_workers, server_near_url(*s), o->key, o->clock, why);
     if (!e && cli_text(c, "url-file"))
         e = file_replace(cli_text(c, "url-file"), server_url(*s), strlen(server_url(*s)), 0644, why);
     if (e)
@@ -176,35 +180,88 @@ static void tell_refused(const char *line, void *arg)
     fprintf(stderr, "tune-tracker: %s\n", line);
 }
 
-static int run(const struct cli *c, const sigset_t *signals)
+struct revision {
+    const char *list;
+    int n_ended;
+};
+
+static enum err revise(struct tracker *t, void *arg)
+{
+    struct revision *r = arg;
+
+    r->n_ended = sessions_revoke(t, r->list);
+    return ERR_OK;
+}
+
+/* A list that cannot be read changes nothing, and is told once. */
+static void look_after_revoked(struct revoked *r, struct server *s, bool must)
+{
+    struct revision revision;
+    struct why why = {""};
+    struct buf old;
+    bool changed;
+
+    buf_init(&old, REVOKED_BYTES);
+    if (revoked_again(r, must, &old, &changed, &why) != ERR_OK)
+        fprintf(stderr, "tune-tracker: %s: the list as it was is in force\n", why.text);
+    revision = (struct revision){.list = buf_text(&r->list)};
+    while (changed && server_do(s, revise, &revision) == ERR_BUSY && !server_failed(s, NULL))
+        clock_sleep_ms(10);
+    if (changed)
+        fprintf(stderr, "tune-tracker: %s was read again; %d sessions ended\n", r->path, revision.n_ended);
+    buf_fini(&old);
+}
+
+/* Until a signal ends it or the store fails. The signal, or 0. */
+static int serve(struct server *s, struct workers *w, struct revoked *r, const sigset_t *signals)
+{
+    const struct timespec nap = {0, 100000000};
+    int got = 0;
+
+    while ((got <= 0 || got == SIGHUP) && !server_failed(s, NULL)) {
+        workers_tick(w);
+        look_after_revoked(r, s, got == SIGHUP);
+        got = sigtimedwait(signals, NULL, &nap);
+    }
+    return got > 0 && got != SIGHUP ? got : 0;
+}
+
+/* With a list of revoked keys SIGHUP means to read it; else it ends the tracker as ever. */
+static void take_hangups(sigset_t *signals)
+{
+    sigaddset(signals, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, signals, NULL);
+}
+
+static int run(const struct cli *c, sigset_t *signals)
 {
     struct tracker_options o = {.where = NULL};
-    const struct timespec nap = {0, 100000000};
+    static struct revoked revoked; /* for as long as the tracker runs, as all of these */
     static struct workers w;
     struct why why = {""};
     struct server *s;
     struct key key;
-    int got = 0;
+    int got;
     enum err e;
 
+    if (cli_text(c, "revoked"))
+        take_hangups(signals);
     o.lease_ms = (int64_t)(cli_real(c, "lease") * 1000);
     o.retention_days = cli_int(c, "retention");
     o.max_user_jobs = cli_int(c, "user-jobs");
     o.allow_backup = cli_flag(c, "allow-backup");
     o.audit = tell_refused;
-    if (store_parse(cli_text(c, "store"), &o.ops, &o.where, &why) != ERR_OK || load_key(c, &key, &o, &why) != ERR_OK)
+    if (store_parse(cli_text(c, "store"), &o.ops, &o.where, &why) != ERR_OK ||
+        load_key(c, &key, &revoked, &o, &why) != ERR_OK)
         return complain(&why, 1);
     e = open_store(c, &o, signals, &why);
     if (e == ERR_CANCELLED)
         return 0;
     if (e || start(c, &o, &s, &w, &why) != ERR_OK)
         return complain(&why, 1);
-    while (got <= 0 && !server_failed(s, &why)) {
-        workers_tick(&w);
-        got = sigtimedwait(signals, NULL, &nap);
-    }
+    got = serve(s, &w, &revoked, signals);
     workers_stop(&w);
-    if (got <= 0)
+    if (!got && server_failed(s, &why))
         return complain(&why, 1);
     server_stop(s);
     if (server_failed(s, &why))

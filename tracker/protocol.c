@@ -10,8 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define KEY_TEXT_BYTES (KEY_IDENTITY_BYTES + 80)
 
 static const char magic[4] = {'T', 'U', 'N', '1'};
 
@@ -41,12 +44,27 @@ enum err name_check(const char *what, const char *text, struct why *why)
     return why_set(why, ERR_INPUT, "%s '%.80s': expected 1 to 64 of letters, digits and . _ : @ + -", what, text);
 }
 
+const char *const key_role_names[N_KEY_ROLES] = {
+    [KEY_FARM] = "",       [KEY_AGENT] = "agent",     [KEY_USER] = "user",
+    [KEY_TUNER] = "tuner", [KEY_BUILDER] = "builder", [KEY_ADMIN] = "admin",
+};
+
+enum key_role key_role_of(const char *identity)
+{
+    const size_t n = strcspn(identity, ":");
+    enum key_role r = *identity ? KEY_AGENT : KEY_FARM;
+
+    while (r != KEY_FARM && r < N_KEY_ROLES &&
+           (strlen(key_role_names[r]) != n || memcmp(key_role_names[r], identity, n) != 0))
+        r++;
+    return r == KEY_FARM || r == N_KEY_ROLES || (identity[n] && name_is_sane(identity + n + 1)) ? r : N_KEY_ROLES;
+}
+
 bool key_identity_is_sane(const char *identity)
 {
-    const char *colon = strchr(identity, ':');
+    const enum key_role r = key_role_of(identity);
 
-    return colon && (strncmp(identity, "agent:", 6) == 0 || strncmp(identity, "user:", 5) == 0) &&
-           name_is_sane(colon + 1);
+    return r != KEY_FARM && r != N_KEY_ROLES;
 }
 
 void key_derive(const struct key *farm, const char *identity, struct key *out)
@@ -103,15 +121,21 @@ enum err key_load(const char *path, struct key *out, struct why *why)
     return e;
 }
 
-static enum err write_key(const char *path, const char *text, struct why *why)
+static bool write_text(int fd, const char *text)
 {
     const ssize_t n = (ssize_t)strlen(text);
+
+    return write(fd, text, (size_t)n) == n;
+}
+
+static enum err write_key(const char *path, const char *text, struct why *why)
+{
     const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     enum err e = ERR_OK;
 
     if (fd < 0)
         return why_set(why, errno == EEXIST ? ERR_EXISTS : ERR_IO, "key file %s: %s", path, strerror(errno));
-    if (write(fd, text, (size_t)n) != n || fsync(fd) != 0)
+    if (!write_text(fd, text) || fsync(fd) != 0)
         e = why_set(why, ERR_IO, "key file %s: cannot be written: %s", path, strerror(errno));
     close(fd);
     if (e)
@@ -129,9 +153,10 @@ enum err key_make(const char *path, struct why *why)
     return e ? why_set(why, e, "key file %s: no random numbers", path) : write_key(path, text, why);
 }
 
-enum err key_make_for(const char *path, const struct key *farm, const char *identity, struct why *why)
+/* What the file of an identity's key holds. */
+static enum err text_for(const struct key *farm, const char *identity, char text[KEY_TEXT_BYTES], struct why *why)
 {
-    char text[KEY_IDENTITY_BYTES + 80], hex[2 * sizeof farm->bytes + 1];
+    char hex[2 * sizeof farm->bytes + 1];
     struct key key;
 
     if (farm->identity[0])
@@ -140,8 +165,33 @@ enum err key_make_for(const char *path, const struct key *farm, const char *iden
         return why_set(why, ERR_INPUT, "'%.80s': expected 1 to 64 of letters, digits and . _ : @ + -", identity);
     key_derive(farm, identity, &key);
     hex_encode(key.bytes, sizeof key.bytes, hex);
-    snprintf(text, sizeof text, "%s %s\n", identity, hex);
-    return write_key(path, text, why);
+    snprintf(text, KEY_TEXT_BYTES, "%s %s\n", identity, hex);
+    return ERR_OK;
+}
+
+enum err key_make_for(const char *path, const struct key *farm, const char *identity, struct why *why)
+{
+    char text[KEY_TEXT_BYTES];
+    const enum err e = text_for(farm, identity, text, why);
+
+    return e ? e : write_key(path, text, why);
+}
+
+enum err key_lend(const struct key *farm, const char *identity, char path[KEY_LENT_BYTES], struct why *why)
+{
+    char text[KEY_TEXT_BYTES];
+    enum err e = text_for(farm, identity, text, why);
+    const int fd = e ? -1 : memfd_create("tune-key", MFD_CLOEXEC);
+
+    if (e)
+        return e;
+    snprintf(path, KEY_LENT_BYTES, "/proc/%ld/fd/%d", (long)getpid(), fd);
+    if (fd >= 0 && fchmod(fd, 0600) == 0 && write_text(fd, text) && access(path, R_OK) == 0)
+        return ERR_OK;
+    e = why_set(why, ERR_IO, "a key cannot be kept in memory (%s): %s", path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return e;
 }
 
 static enum err add_blob_names(cJSON *json, const struct blobs *blobs)

@@ -25,16 +25,23 @@
 #define BLOB_MAX_BYTES ((size_t)64 << 20) /* of one blob */
 #define REQUEST_ID_HEX 32
 
-/* A secret: the farm's own, which may do everything and makes the others, or that of an identity, "agent:NAME" or
- * "user:NAME". The file, of mode 0600, holds 64 hex digits, behind the identity and a space where there is one, and a
- * newline. */
-#define KEY_IDENTITY_BYTES 72
+/* Whose a key is: the farm's own may do everything and makes the others; what those may do, tracker/access.c says. */
+enum key_role { KEY_FARM, KEY_AGENT, KEY_USER, KEY_TUNER, KEY_BUILDER, KEY_ADMIN, N_KEY_ROLES };
+
+/* Their names: "" of the farm's, "agent", "user" and so on. */
+extern const char *const key_role_names[N_KEY_ROLES];
+
+/* A secret: the farm's own or that of an identity, ROLE:NAME ("user:alice"). The file, of mode 0600, holds 64 hex
+ * digits, behind the identity and a space where there is one, and a newline. */
+#define KEY_IDENTITY_BYTES 80
 struct key {
     uint8_t bytes[32];
     char identity[KEY_IDENTITY_BYTES]; /* "" = the farm's own */
 };
 
-/* Is it "agent:" or "user:" and a name? */
+/* The role of an identity ("" = the farm's own); N_KEY_ROLES when it is none. */
+enum key_role key_role_of(const char *identity);
+/* Is it a role other than the farm's, ':' and a name? */
 bool key_identity_is_sane(const char *identity);
 
 /* The key that a farm's own makes for an identity (sane; "" = the farm's own itself). */
@@ -49,6 +56,11 @@ enum err key_make(const char *path, struct why *why);
 
 /* The same for an identity, of the farm's own key. ERR_INPUT when either is none. */
 enum err key_make_for(const char *path, const struct key *farm, const char *identity, struct why *why);
+
+/* The same in memory: `path` is where programs of this user read it until this process ends, and no disk keeps it.
+ * ERR_IO. */
+#define KEY_LENT_BYTES 48
+enum err key_lend(const struct key *farm, const char *identity, char path[KEY_LENT_BYTES], struct why *why);
 
 /* A piece of a decoded message; lends from the message's bytes. */
 struct message_blob {

@@ -177,10 +177,8 @@ static void pipe_event(nng_pipe p, nng_pipe_ev ev, void *arg)
                 (long long)sv->max_pipes, sv->max_pipes < MAX_PIPES ? " (ulimit -n allows no more)" : "");
     if (ev != NNG_PIPE_EV_ADD_PRE)
         door_went(sv->door, p);
-    else if (refuse)
-        nng_pipe_close(p);
     else
-        door_came(sv->door, p);
+        door_came(sv->door, p, refuse);
 }
 
 /* ---- the core loop ---- */
@@ -526,7 +524,7 @@ enum err server_start(struct tracker *t, const char *url, const struct tls_files
             "or more",
             (long long)fds, OTHER_FDS + MIN_PIPES);
     init_locks(sv);
-    e = door_open(&sv->door);
+    e = door_open(sv->max_pipes, &sv->door);
     if (!e)
         e = open_socket(sv, url, tls, plain, why);
     if (!e &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sessions.c - hello, authentication, replay window, and the table of answered requests. */
-#include "tracker/access.h"
 #include "core/json.h"
+#include "tracker/revoked.h"
 #include "tracker/state.h"
 
 #include "core/err.h"
@@ -76,6 +76,31 @@ static void link_newest(struct tracker *t, struct tracker_session *s)
     t->newest_session = s;
 }
 
+static void end_session(struct tracker *t, struct tracker_session *s)
+{
+    unlink_session(t, s);
+    table_remove_text(&t->sessions, s->id);
+    if (table_get_text(&t->hellos, s->hello) == s)
+        table_remove_text(&t->hellos, s->hello);
+    free(s);
+}
+
+int sessions_revoke(struct tracker *t, const char *list)
+{
+    int n = 0;
+
+    t->o.revoked = list;
+    t->n_revocations++;
+    for (struct tracker_session *s = t->oldest_session, *next; s; s = next) {
+        next = s->next;
+        if (!revoked_has(list, s->key.identity))
+            continue;
+        end_session(t, s);
+        n++;
+    }
+    return n;
+}
+
 static enum err add_session(struct tracker *t, struct tracker_session **out)
 {
     struct tracker_session *s = calloc(1, sizeof *s);
@@ -89,14 +114,8 @@ static enum err add_session(struct tracker *t, struct tracker_session **out)
     }
     link_newest(t, s);
     if (t->sessions.n > MAX_SESSIONS) {
-        struct tracker_session *old = t->oldest_session;
-
-        assert(old != s);
-        unlink_session(t, old);
-        table_remove_text(&t->sessions, old->id);
-        if (table_get_text(&t->hellos, old->hello) == old)
-            table_remove_text(&t->hellos, old->hello);
-        free(old);
+        assert(t->oldest_session != s);
+        end_session(t, t->oldest_session);
     }
     *out = s;
     return ERR_OK;
@@ -200,6 +219,12 @@ static enum err take_ctr(struct call *c, struct tracker_session *s, int64_t ctr)
     return ERR_OK;
 }
 
+enum err session_check_key(struct call *c, const char *identity)
+{
+    return revoked_has(c->t->o.revoked, identity) ? why_set(&c->why, ERR_AUTH, "the key of %s was taken back", identity)
+                                                  : ERR_OK;
+}
+
 /* Who says hello so; the MAC proves it. */
 static enum err take_identity(struct call *c, const char *identity)
 {
@@ -208,8 +233,6 @@ static enum err take_identity(struct call *c, const char *identity)
     if (*identity && !key_identity_is_sane(identity))
         return why_set(&c->why, ERR_AUTH, "'%.80s' is no identity", identity);
     key_derive(c->t->o.key, identity, &c->key);
-    if (access_is_revoked(c->t->o.revoked, identity))
-        return why_set(&c->why, ERR_AUTH, "the key of %s was taken back", identity);
     return ERR_OK;
 }
 
@@ -258,7 +281,9 @@ enum err session_check(struct call *c, const void *bytes, size_t n)
         e = call_read_args(c);
         if (!e)
             e = take_identity(c, c->args.hello.identity);
-        return e ? e : check_mac(c, bytes, n, c->args.hello.nonce);
+        if (!e)
+            e = check_mac(c, bytes, n, c->args.hello.nonce);
+        return e ? e : session_check_key(c, c->args.hello.identity); /* signed: its owner may believe it */
     }
     e = json_get_text(c->message->json, "session", &id, &c->why);
     if (!e)

@@ -178,6 +178,7 @@ struct agent {
     struct arch *arches[CALL_MAX_ARCHES];
     int n_arches;
     char compiler[33];
+    char *cage; /* words; or NULL */
 };
 
 struct tracker_session {
@@ -239,8 +240,9 @@ struct tracker {
     struct table owners; /* by user */
     struct tracker_job *open_jobs, *changed;
     struct agent *first_agent, *last_agent;
-    uint32_t line;     /* the connection of the request under execution; 0 = none */
-    int64_t n_serials; /* given to agents */
+    uint32_t line;         /* the connection of the request under execution; 0 = none */
+    int64_t n_serials;     /* given to agents */
+    int64_t n_revocations; /* how often the list of revoked keys was another */
     struct trial_list leased;
     struct tracker_session *oldest_session, *newest_session;
     struct answered *oldest_answered, *newest_answered;
@@ -341,6 +343,10 @@ enum err tracker_commit(struct tracker *t, struct why *why);
 /* Session and MAC of a request; sets the nonce of the reply. ERR_STALE with c->hello for an unknown session, ERR_AUTH.
  */
 enum err session_check(struct call *c, const void *bytes, size_t n);
+/* Was the key of that identity taken back? ERR_AUTH. */
+enum err session_check_key(struct call *c, const char *identity);
+/* Another list of identities whose keys are worth nothing (kept, NULL = none): their sessions end. How many did. */
+int sessions_revoke(struct tracker *t, const char *list);
 /* Of a request that is not decoded yet, where a key is in use: has it the MAC of the session that it names, *out then?
  * Errors as above; *hello: it has to say hello. */
 enum err session_ahead(struct tracker *t, const void *bytes, size_t n, const struct tracker_session **out, bool *hello,
@@ -360,6 +366,9 @@ void job_forget(struct tracker *t, struct tracker_job *j);
 /* For people: open, running, paused, done, failed, cancelled. */
 const char *job_state(const struct tracker_job *j);
 void job_load(const struct job_row *row, void *tracker);
+/* The next token of a trial or job: more than all before, and nobody's guess. What entropy_fill gives. */
+enum err next_token(struct tracker *t, int64_t *token);
+
 /* The job of that name; with the token of its lease. ERR_NOT_FOUND; ERR_STALE: another tuner has it. */
 enum err job_of(struct call *c, const char *name, struct tracker_job **out);
 enum err leased_job_of(struct call *c, const char *name, int64_t token, struct tracker_job **out);

@@ -131,7 +131,7 @@ static enum err check_use(const mbedtls_x509_crt *c, bool listens, struct why *w
     if (mbedtls_x509_crt_check_extended_key_usage(c, oid, MBEDTLS_OID_SIZE(MBEDTLS_OID_SERVER_AUTH)) == 0)
         return ERR_OK;
     return why_set(why, ERR_INPUT, "the certificate in --cert is %s: expected one made with %s",
-                   listens ? "no tracker's" : "a tracker's", listens ? "--host" : "--agent or --user");
+                   listens ? "no tracker's" : "a tracker's", listens ? "--host" : "--agent, --user or the like");
 }
 
 static enum err check_own(const char *path, bool listens, struct why *why)

@@ -10,12 +10,14 @@
 #include <nng/protocol/reqrep0/req.h>
 #include <nng/transport/tcp/tcp.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#define SEND_MS 1000 /* waiting for a connection */
-#define CLOSE_S 1    /* then a socket is left to the end of the process */
+#define SEND_MS 1000      /* waiting for a connection */
+#define CLOSE_MS 1000     /* then a socket is left to the end of the process */
+#define CLOSE_AGAIN_MS 50 /* while another is left: nng has one thread for all, and it waits for that one */
 /* nng draws each pause before it dials again below a longest one, which grows from the first to the second (1.5: in
  * half of the draws it dials at once). So a lease of a second outlives a tracker that is started again at once. */
 #define REDIAL_MS 100
@@ -187,11 +189,13 @@ static void nng_line_abort(struct line *l)
 
 /* nng_close hangs now and then (nng's issues 1543 and 1813; here 1.5.2, once in some thousand, in a test under load): a
  * thread closes, and one that does not end in time is left behind with its socket. */
+static atomic_int n_left_behind;
+
 struct closing {
     nng_socket socket;
     pthread_mutex_t lock; /* all below */
     pthread_cond_t ended;
-    bool done;
+    bool done, left;
     int n_users; /* the thread and who waits: the last frees */
 };
 
@@ -214,6 +218,8 @@ static void *close_socket(void *arg)
     nng_close(c->socket);
     pthread_mutex_lock(&c->lock);
     c->done = true;
+    if (c->left)
+        atomic_fetch_sub(&n_left_behind, 1);
     pthread_cond_signal(&c->ended);
     closing_leave(c);
     return NULL;
@@ -227,6 +233,17 @@ static void init_monotonic(pthread_cond_t *cond)
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(cond, &attr);
     pthread_condattr_destroy(&attr);
+}
+
+static struct timespec in_ms(int64_t ms)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_nsec += (long)ms % 1000 * 1000000;
+    t.tv_sec += (time_t)(ms / 1000) + t.tv_nsec / 1000000000;
+    t.tv_nsec %= 1000000000;
+    return t;
 }
 
 /* Without memory or a thread the socket stays open until the process ends. */
@@ -248,10 +265,12 @@ static void close_or_leave(nng_socket socket)
         return;
     }
     pthread_detach(thread);
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += CLOSE_S;
+    until = in_ms(atomic_load(&n_left_behind) ? CLOSE_AGAIN_MS : CLOSE_MS);
     while (!c->done && pthread_cond_timedwait(&c->ended, &c->lock, &until) == 0)
         ;
+    c->left = !c->done;
+    if (c->left)
+        atomic_fetch_add(&n_left_behind, 1);
     closing_leave(c);
 }
 

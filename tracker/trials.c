@@ -407,8 +407,7 @@ static void add_grant(const struct trial_row *row, void *arg)
     g->n_bytes += strlen(row->body);
 }
 
-/* The next token of a trial: more than all before, and nobody's guess. */
-static enum err next_token(struct tracker *t, int64_t *token)
+enum err next_token(struct tracker *t, int64_t *token)
 {
     uint32_t step;
     const enum err e = entropy_fill(t->o.entropy, &step, sizeof step);

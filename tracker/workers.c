@@ -14,13 +14,14 @@
 #define FIRST_PAUSE_MS 500
 #define LONGEST_PAUSE_MS 60000
 #define YOUNG_MS 10000
+#define WORKERS_IDENTITY "tuner:of-the-tracker"
 
-enum err workers_init(struct workers *w, int n, const char *url, const char *key_file, const struct clock *clock,
+enum err workers_init(struct workers *w, int n, const char *url, const struct key *farm, const struct clock *clock,
                       struct why *why)
 {
     char dir[4000];
 
-    *w = (struct workers){.n = n, .key_file = key_file, .clock = clock};
+    *w = (struct workers){.n = n, .clock = clock};
     if (n == 0)
         return ERR_OK;
     if (proc_own_dir(dir, sizeof dir) != ERR_OK)
@@ -30,14 +31,14 @@ enum err workers_init(struct workers *w, int n, const char *url, const char *key
     if (access(w->program, X_OK) != 0)
         return why_set(why, ERR_NOT_FOUND, "%s is not there: no workers can be started; --workers 0 starts none",
                        w->program);
-    return ERR_OK;
+    return farm ? key_lend(farm, WORKERS_IDENTITY, w->key_file, why) : ERR_OK;
 }
 
 static void start(struct workers *w)
 {
     char n[16];
     const char *const argv[] = {
-        w->program, "work", "--jobs", n, "--tracker", w->url, w->key_file ? "--key-file" : NULL, w->key_file, NULL};
+        w->program, "work", "--jobs", n, "--tracker", w->url, w->key_file[0] ? "--key-file" : NULL, w->key_file, NULL};
     static const char *const env[] = {"TUNE_CA_FILE=", "TUNE_CERT_FILE=", NULL}; /* the address is this host's own */
     const struct proc_options o = {.argv = argv, .env_add = env, .in_fd = -1, .out_fd = 2, .err_fd = 2, .pass_fd = -1};
     struct why why = {""};

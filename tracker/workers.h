@@ -6,6 +6,7 @@
 
 #include "core/clock.h"
 #include "core/err.h"
+#include "tracker/protocol.h"
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -14,7 +15,7 @@
 
 struct workers {
     char program[4096], url[300];
-    const char *key_file; /* or NULL */
+    char key_file[KEY_LENT_BYTES]; /* "" = none */
     const struct clock *clock;
     int n;     /* jobs that it may drive side by side; 0 = it is not started */
     pid_t pid; /* 0 = not running */
@@ -22,9 +23,9 @@ struct workers {
     int64_t pause_ms; /* before the next start; doubles up to a minute while it dies young */
 };
 
-/* Finds `tune` beside the running program; keeps `key_file` and `clock` (NULL = the machine's). ERR_NOT_FOUND when it
- * is not there and n > 0. */
-enum err workers_init(struct workers *w, int n, const char *url, const char *key_file, const struct clock *clock,
+/* Finds `tune` beside the running program and makes it a tuner's key of the farm's (NULL = none is asked for); keeps
+ * `clock` (NULL = the machine's). ERR_NOT_FOUND when it is not there and n > 0; ERR_IO. */
+enum err workers_init(struct workers *w, int n, const char *url, const struct key *farm, const struct clock *clock,
                       struct why *why);
 
 /* Starts it when it is not running and its pause is over; to be called a few times a second. */

@@ -196,7 +196,7 @@ static void print_builders(const cJSON *list, int64_t now_ms, struct buf *out)
         {
             buf_printf(out, " %s", arch->valuestring);
         }
-        buf_puts(out, "\n");
+        buf_printf(out, "%s%.200s\n", *b.cage ? ", cage " : "", b.cage);
     }
 }
 

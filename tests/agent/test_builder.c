@@ -282,6 +282,30 @@ static void say_the_compiler(struct crew *c)
     assert_string_equal(builder_compiler(((struct crew_builder *)c)->workshop), "NVRTC 12.9 (/there)");
 }
 
+/* What its children are shut into: off unless it was told to. */
+static void a_builder_says_what_its_children_are_shut_into(void **state)
+{
+    static const struct cage on = {.on = true, .sees = ""};
+    static const struct {
+        const struct cage *cage;
+        const char *lacks, *words;
+    } cases[] = {
+        {NULL, "", "\"cage\":\"off\""},
+        {&on, "", "\"cage\":\"whole\""},
+        {&on, "Landlock (Function not implemented)", "\"cage\":\"without Landlock (Function not implemented)\""}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        begin();
+        t.n_jobs = 0;
+        b->options.cage = cases[i].cage;
+        b->crew.children.lacks = cases[i].lacks;
+        town_run(&t, 60);
+        assert_non_null(strstr(crew_sent(&b->crew, "builder_register", 0), cases[i].words));
+        town_close(&t);
+    }
+}
+
 static void its_compiler_is_known(void **state)
 {
     (void)state;
@@ -548,6 +572,7 @@ int main(void)
         cmocka_unit_test(a_child_is_replaced_after_64_builds),
         cmocka_unit_test(a_builder_that_cannot_start_a_child_leaves),
         cmocka_unit_test(a_builder_says_what_it_makes),
+        cmocka_unit_test(a_builder_says_what_its_children_are_shut_into),
         cmocka_unit_test(its_compiler_is_known),
         cmocka_unit_test(without_a_compiler_there_is_no_builder),
         cmocka_unit_test(builds_under_way_are_renewed),

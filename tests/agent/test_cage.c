@@ -400,6 +400,35 @@ static void what_a_cage_lacks_is_said(void **state)
     cage = wanted;
 }
 
+/* The last of a list that fits no page. */
+static void what_is_shown_is_seen_however_long_the_list(void **state)
+{
+    const struct cage planned = cage;
+    char folder[700], path[800];
+    struct why why = {""};
+    struct buf list;
+
+    (void)state;
+    snprintf(folder, sizeof folder, "%s/shown", tmp);
+    snprintf(path, sizeof path, "%s/file", folder);
+    assert_int_equal(mkdir(folder, 0755), 0);
+    assert_int_equal(file_append(path, "data", 4, false, &why), ERR_OK);
+    assert_int_equal(chmod(path, 0644), 0);
+    expect_refused("read", path, true);
+    buf_init(&list, CAGE_SEES_BYTES);
+    while (list.len < 20000)
+        buf_puts(&list, "/usr/share:");
+    buf_puts(&list, folder);
+    assert_int_equal(cage_check_sees(buf_text(&list), &why), ERR_OK);
+    cage.sees = buf_text(&list);
+    start();
+    assert_int_equal(ask("read", path, NULL), 0);
+    assert_int_not_equal(ask("read", key, NULL), 0);
+    sandbox_end_child(&s);
+    cage = planned;
+    buf_fini(&list);
+}
+
 /* ---- who runs it ---- */
 
 static int prepare(void **state)
@@ -431,10 +460,15 @@ static int clean(void **state)
 static int attack_all(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_of_others_cannot_be_read), cmocka_unit_test(no_connection_leads_out),
-        cmocka_unit_test(no_process_outside_is_reached),  cmocka_unit_test(nothing_but_the_cache_is_written),
-        cmocka_unit_test(no_right_is_won_back),           cmocka_unit_test(forks_end_with_the_child),
-        cmocka_unit_test(an_abort_is_told_as_one),        cmocka_unit_test(what_a_cage_lacks_is_said),
+        cmocka_unit_test(files_of_others_cannot_be_read),
+        cmocka_unit_test(no_connection_leads_out),
+        cmocka_unit_test(no_process_outside_is_reached),
+        cmocka_unit_test(nothing_but_the_cache_is_written),
+        cmocka_unit_test(no_right_is_won_back),
+        cmocka_unit_test(forks_end_with_the_child),
+        cmocka_unit_test(an_abort_is_told_as_one),
+        cmocka_unit_test(what_a_cage_lacks_is_said),
+        cmocka_unit_test(what_is_shown_is_seen_however_long_the_list),
     };
 
     return cmocka_run_group_tests(tests, prepare, clean);

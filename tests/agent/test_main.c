@@ -121,6 +121,8 @@ static void what_makes_no_sense_is_refused(void **state)
     EXPECT(1, "--cooldown '3x'", "--cooldown", "3x");
     EXPECT(1, "--key", "--key", "two words");
     EXPECT(1, "--name", "--name", "a/b");
+    EXPECT(1, "--cage-sees 'lib': expected a path from / on of a file that is there", "--cage-sees", "/usr:lib");
+    EXPECT(1, "--cage-sees '/no/such'", "--cage-sees", "/no/such");
     EXPECT(1, "toaster", "--device", "toaster");
     EXPECT(1, "/dev/null/none.json: Not a directory", "--device", "replay:/dev/null/none.json");
     EXPECT(1, "tcp://farm:99999 is no address of a tracker", "--device", recorded(), "--tracker", "tcp://farm:99999");

@@ -396,7 +396,7 @@ static void a_line_of_a_device_has_its_figures(void **state)
             "k", "a1", "ff",
             "busy") "],\"builders\":[{\"agent\":\"b1\",\"state\":"
                     "\"idle\",\"last_seen_ms\":1000,\"done\":5,\"failed\":1,\"compiler\":\"NVRTC 12.4\",\"arches\":"
-                    "[\"sm_61\",\"sm_75\"]}]}",
+                    "[\"sm_61\",\"sm_75\"],\"cage\":\"whole\"}]}",
         1);
     char key[32], agent[32], state_word[32], job[32], name[64];
     int seen, done, failed;
@@ -421,7 +421,7 @@ static void a_line_of_a_device_has_its_figures(void **state)
     assert_int_equal(sscanf(line + 1, "%31s %31s %d s %d %d %63[^\n]", agent, state_word, &seen, &done, &failed, name),
                      6);
     assert_true(seen == 8 && done == 5 && failed == 1);
-    assert_string_equal(name, "NVRTC 12.4   sm_61 sm_75");
+    assert_string_equal(name, "NVRTC 12.4   sm_61 sm_75, cage whole");
     buf_clear(&out);
     assert_int_equal(devices_print(list, 3000, &out), ERR_OK); /* a clock behind: not seen in the future */
     assert_non_null(strstr(buf_text(&out), " 0 s "));

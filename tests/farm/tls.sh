@@ -16,6 +16,8 @@ unset TUNE_TRACKER TUNE_KEY_FILE TUNE_CA_FILE TUNE_CERT_FILE
 "$bin/tune" keygen --ca ca --user me me.pem >keygen.out 2>&1 || fail "no user's certificate"
 "$bin/tune" keygen --ca other -q || fail "no second authority"
 "$bin/tune" keygen farm.key -q || fail "no key"
+"$bin/tune" keygen --key-file farm.key --agent one one.key -q || fail "no agent's key"
+"$bin/tune" keygen --key-file farm.key --user me me.key -q || fail "no user's key"
 [ "$(stat -c %a tracker.pem ca/ca.key | sort -u)" = 600 ] || fail "private keys may be read by others"
 
 "$bin/tune-tracker" --listen tls+tcp://127.0.0.1:0 --cert tracker.pem --ca ca/ca.pem --key-file farm.key --store store --lease 3s \
@@ -33,10 +35,10 @@ tls+tcp://*) ;;
 *) fail "the tracker listens on $url" ;;
 esac
 recorded_space space 1
-TUNE_CA_FILE=ca/ca.pem TUNE_CERT_FILE=one.pem TUNE_KEY_FILE=farm.key "$bin/tune-agent" --tracker "$url" --name one --key test --device replay:space.json \
+TUNE_CA_FILE=ca/ca.pem TUNE_CERT_FILE=one.pem TUNE_KEY_FILE=one.key "$bin/tune-agent" --tracker "$url" --name one --key test --device replay:space.json \
     >agent.out 2>&1 &
 children="$children $!"
-export TUNE_KEY_FILE=farm.key
+export TUNE_KEY_FILE=me.key
 tls="--ca ca/ca.pem --cert me.pem"
 tries=0
 # shellcheck disable=SC2086

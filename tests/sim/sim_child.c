@@ -542,6 +542,7 @@ static cJSON *compiler(struct asking *a)
     }
     json_add_text(o, "compiler", "NVRTC 12.9", &ok);
     json_add_text(o, "path", "/there", &ok);
+    json_add_text(o, "cage", all->lacks ? all->lacks : "", &ok);
     return made(o, ok);
 }
 

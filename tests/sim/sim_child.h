@@ -41,6 +41,7 @@ struct sim_child;
 struct sim_children {
     struct world *world;
     struct device_desc desc; /* what `describe` says of the device */
+    const char *lacks;       /* what the cage of a builder's child is without; NULL = nothing */
     bool simulated, canary_fails, no_compiler;
     bool makes_ptx;           /* its compiler is older than the device: nothing is compiled apart */
     const char *refused;      /* the device cannot be opened, in these words; NULL = it can */

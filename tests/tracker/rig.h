@@ -81,6 +81,8 @@ void rig_encode(struct rig *r, cJSON *request, const struct blobs *attach, struc
 cJSON *rig_exchange(struct rig *r, const void *bytes, size_t n);
 /* The same one by one, for who takes the turns: an errand of these bytes, and the replies of those that left. */
 struct errand *errand_new(const void *bytes, size_t n);
+/* A turn with this errand, which may wait. */
+void rig_enter(struct rig *r, struct errand *e);
 void rig_take_replies(struct rig *r, struct caller *left);
 /* A request and its exchange with blobs attached; gives the whole reply. */
 cJSON *rig_ask(struct rig *r, const char *op, cJSON *takes_args, const struct blobs *attach);

@@ -121,7 +121,7 @@ static void files_are_looked_at_before_anybody_is_dialled(void **state)
     chmod(files.ca_pem, 0600);
     unfit(url, NULL, files.ca_pem, true, ERR_INPUT, "expected the certificate's private key");
     unfit(url, NULL, files.peer, true, ERR_INPUT, "is no tracker's: expected one made with --host");
-    unfit(url, files.ca_pem, files.good, false, ERR_INPUT, "is a tracker's: expected one made with --agent or --user");
+    unfit(url, files.ca_pem, files.good, false, ERR_INPUT, "is a tracker's: expected one made with --agent, --user");
     assert_int_equal(tls_check(url, &(struct tls_files){files.ca_pem, files.peer}, false, &why), ERR_OK);
     assert_int_equal(tls_check(plain, &(struct tls_files){"", NULL}, false, &why), ERR_OK);
 }

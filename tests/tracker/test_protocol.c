@@ -190,12 +190,12 @@ static void a_key_file_is_made_once_and_read_by_its_owner_only(void **state)
     dir_remove(dir);
 }
 
-/* Of an agent or a user: equal each time, and no two alike. */
-static void a_farms_key_makes_those_of_its_agents_and_users(void **state)
+/* Equal each time, and no two alike. */
+static void a_farms_key_makes_those_of_its_roles(void **state)
 {
-    static const char *const identities[] = {"agent:a1", "user:a1", "user:a2"};
+    static const char *const identities[] = {"agent:a1", "builder:a1", "user:a1", "user:a2", "tuner:a1", "admin:a1"};
     char dir[256], path[300];
-    struct key farm, made[3], again;
+    struct key farm, made[6], again;
     struct why why = {""};
 
     (void)state;
@@ -203,7 +203,7 @@ static void a_farms_key_makes_those_of_its_agents_and_users(void **state)
     snprintf(path, sizeof path, "%s/farm.key", dir);
     assert_int_equal(key_make(path, &why), ERR_OK);
     assert_int_equal(key_load(path, &farm, &why), ERR_OK);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 6; i++) {
         snprintf(path, sizeof path, "%s/%d", dir, i);
         assert_int_equal(key_make_for(path, &farm, identities[i], &why), ERR_OK);
         assert_int_equal(key_load(path, &made[i], &why), ERR_OK);
@@ -216,9 +216,27 @@ static void a_farms_key_makes_those_of_its_agents_and_users(void **state)
     snprintf(path, sizeof path, "%s/x", dir);
     assert_int_equal(key_make_for(path, &made[0], "user:a3", &why), ERR_INPUT);
     assert_int_equal(key_make_for(path, &farm, "user:", &why), ERR_INPUT);
-    assert_int_equal(key_make_for(path, &farm, "admin:a1", &why), ERR_INPUT);
+    assert_int_equal(key_make_for(path, &farm, "root:a1", &why), ERR_INPUT);
     assert_int_equal(key_load(path, &again, &why), ERR_NOT_FOUND);
     dir_remove(dir);
+}
+
+/* As a file that only its owner may read, and of which no disk knows. */
+static void a_key_is_lent_from_memory(void **state)
+{
+    char path[KEY_LENT_BYTES];
+    struct key farm = {.bytes = {7}}, lent, same;
+    struct why why = {""};
+
+    (void)state;
+    assert_int_equal(key_lend(&farm, "tuner:t", path, &why), ERR_OK);
+    assert_memory_equal(path, "/proc/", 6);
+    assert_int_equal(key_load(path, &lent, &why), ERR_OK);
+    key_derive(&farm, "tuner:t", &same);
+    assert_string_equal(lent.identity, "tuner:t");
+    assert_memory_equal(lent.bytes, same.bytes, sizeof same.bytes);
+    assert_int_equal(key_lend(&lent, "tuner:u", path, &why), ERR_INPUT);
+    assert_int_equal(key_lend(&farm, "nobody", path, &why), ERR_INPUT);
 }
 
 /* A secret of two: any right of the group or of others, on its own, gives it away or lets it be changed. */
@@ -436,7 +454,8 @@ int main(void)
         cmocka_unit_test(a_message_over_four_mebibytes_is_refused_by_both_ends),
         cmocka_unit_test(json_of_too_many_values_is_refused_before_it_is_parsed),
         cmocka_unit_test(a_key_file_is_made_once_and_read_by_its_owner_only),
-        cmocka_unit_test(a_farms_key_makes_those_of_its_agents_and_users),
+        cmocka_unit_test(a_farms_key_makes_those_of_its_roles),
+        cmocka_unit_test(a_key_is_lent_from_memory),
         cmocka_unit_test(a_key_file_is_its_owners_alone),
         cmocka_unit_test(names_have_no_markup_and_no_paths),
         cmocka_unit_test(a_name_that_is_none_is_told_with_where_it_stands),

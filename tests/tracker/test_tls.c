@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* TLS between a real tracker and its peers: what is heard on the way, and who is refused in which words. */
 #include "tests/tracker/farm.h"
+#include "tests/tracker/knock.h"
 
 #include "core/blobs.h"
 #include "tracker/tls.h"
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -42,11 +44,6 @@ struct ear {
     size_t n;
     atomic_bool stop;
 };
-
-static int port_of(const char *url)
-{
-    return (int)strtol(strrchr(url, ':') + 1, NULL, 10);
-}
 
 static struct sockaddr_in loopback(int port)
 {
@@ -245,27 +242,60 @@ static void a_tracker_may_ask_peers_for_certificates(void **state)
     farm_stop(&f);
 }
 
-/* nng 1.5 waits for a handshake without end. */
+/* nng 1.5 waits for a handshake without end, and counts it nowhere. */
 static void a_handshake_that_does_not_begin_is_ended(void **state)
 {
     struct farm f;
-    struct sockaddr_in there;
     struct client *c;
-    char some;
     int fd;
 
     (void)state;
     start(&f, files.good, NULL);
     c = farm_client(&f, "stays");
-    there = loopback(port_of(f.url));
-    fd = socket(AF_INET, SOCK_STREAM, 0);
-    assert_int_equal(connect(fd, (const struct sockaddr *)&there, sizeof there), 0);
-    assert_int_equal(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 25000), 1);
-    assert_true(recv(fd, &some, 1, 0) <= 0);
+    fd = dial(port_of(f.url));
+    assert_int_equal(await_closed(&fd, 1, 0, 25000), 0);
     close(fd);
     farm_do(c, "status", "{}"); /* over the connection that there was */
     client_close(c);
     served(&f);
+    farm_stop(&f);
+}
+
+static void handshakes_of_one_address_beyond_64_are_ended_first(void **state)
+{
+    enum { N = 150 };
+    struct farm f;
+    int fds[N];
+
+    (void)state;
+    start(&f, files.good, NULL);
+    for (int i = 0; i < N; i++)
+        fds[i] = dial(port_of(f.url));
+    assert_true(await_closed(fds, N, 64, 8000) <= 64);
+    served(&f);
+    assert_int_equal(await_closed(fds, N, 0, 25000), 0);
+    for (int i = 0; i < N; i++)
+        close(fds[i]);
+    farm_stop(&f);
+}
+
+/* Ten of each address, so that none has a crowd; the last of the tests, for limits only sink. */
+static void handshakes_of_many_addresses_are_bounded_too(void **state)
+{
+    enum { N = 100, N_FILES = 400, MOST = (N_FILES - 128) / 8 + 1 };
+    const struct rlimit few = {N_FILES, N_FILES};
+    struct farm f;
+    int fds[N];
+
+    (void)state;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    start(&f, files.good, NULL);
+    for (int i = 0; i < N; i++)
+        fds[i] = dial_from(2 + i / 10, port_of(f.url));
+    assert_true(await_closed(fds, N, MOST, 8000) <= MOST);
+    served(&f);
+    for (int i = 0; i < N; i++)
+        close(fds[i]);
     farm_stop(&f);
 }
 
@@ -315,7 +345,9 @@ int main(void)
         cmocka_unit_test(plain_and_tls_do_not_meet_and_the_words_say_so),
         cmocka_unit_test(a_tracker_may_ask_peers_for_certificates),
         cmocka_unit_test(a_handshake_that_does_not_begin_is_ended),
+        cmocka_unit_test(handshakes_of_one_address_beyond_64_are_ended_first),
         cmocka_unit_test(who_sends_a_byte_now_and_then_is_not_waited_for),
+        cmocka_unit_test(handshakes_of_many_addresses_are_bounded_too),
     };
 
     return cmocka_run_group_tests(tests, make_files, remove_files);

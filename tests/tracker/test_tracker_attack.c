@@ -2,6 +2,7 @@
 /* Strangers at the tracker's port: garbage, lengths of 4 GB, thousands of silent connections, wrong keys, repeated
  * messages. */
 #include "tests/tracker/farm.h"
+#include "tests/tracker/knock.h"
 
 #include "core/clock.h"
 #include "core/file.h"
@@ -19,30 +20,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <cmocka.h>
 
 #define N_SILENT 2000
 #define RSS_ALLOWED ((int64_t)64 << 20)
-
-static int dial(int port)
-{
-    const struct sockaddr_in a = {
-        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    if (fd >= 0 && connect(fd, (const struct sockaddr *)&a, sizeof a) != 0) {
-        close(fd);
-        return -1;
-    }
-    return fd;
-}
-
-static int port_of(const char *url)
-{
-    return (int)strtol(strrchr(url, ':') + 1, NULL, 10);
-}
 
 static void still_serves(const struct farm *f, int64_t idle_bytes, const char *after)
 {
@@ -156,31 +140,6 @@ static void send_half(int fd, const unsigned char *zeros, size_t n)
     }
 }
 
-static bool is_closed(int fd)
-{
-    char c[64];
-    ssize_t n;
-
-    while ((n = recv(fd, c, sizeof c, MSG_DONTWAIT)) > 0)
-        ;
-    return n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
-}
-
-/* Waits until at most `most` of them are not closed by the tracker, or `ms` are over; how many those are. */
-static int await_closed(const int *fds, int n, int most, int64_t ms)
-{
-    const int64_t until = clock_now_ns() + ms * 1000000;
-    int n_open;
-
-    do {
-        n_open = 0;
-        for (int i = 0; i < n; i++)
-            n_open += !is_closed(fds[i]);
-        clock_sleep_ms(20);
-    } while (n_open > most && clock_now_ns() < until);
-    return n_open;
-}
-
 static void half_messages_of_strangers_do_not_hold_memory(void **state)
 {
     enum { N = 200 };
@@ -246,7 +205,6 @@ static void who_is_known_may_send_large_messages(void **state)
 /* A connection that says hello to nng and then nothing, and those beside it of the same address. */
 static void strangers_who_wait_are_closed_those_beyond_64_first(void **state)
 {
-    static const unsigned char head[8] = {0, 'S', 'P', 0, 0, 0x30, 0, 0};
     enum { N = 100 };
     struct farm f = {.more = {NULL}};
     int fds[N];
@@ -255,13 +213,70 @@ static void strangers_who_wait_are_closed_those_beyond_64_first(void **state)
     farm_start(&f);
     for (int i = 0; i < N; i++) {
         fds[i] = dial(port_of(f.url));
-        (void)!send(fds[i], head, sizeof head, MSG_NOSIGNAL);
+        (void)!send(fds[i], knock_head, sizeof knock_head, MSG_NOSIGNAL);
     }
     assert_int_equal(await_closed(fds, N, 64, 8000), 64); /* the others may stay for a while */
     still_serves(&f, proc_rss_bytes(f.pid), "strangers who wait");
     assert_int_equal(await_closed(fds, N, 0, 25000), 0);
     for (int i = 0; i < N; i++)
         close(fds[i]);
+    farm_stop(&f);
+}
+
+/* ---- where few files may be open: the last of the tests, for limits only sink ---- */
+
+#define N_FILES 400
+#define N_CONNECTIONS (N_FILES - 128)
+
+static void allow_few_files(void)
+{
+    const struct rlimit few = {N_FILES, N_FILES};
+
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+}
+
+/* Ten of each address, so that none has a crowd. */
+static void strangers_of_many_addresses_are_bounded_too(void **state)
+{
+    enum { N = 100 };
+    struct farm f = {.more = {NULL}};
+    int fds[N];
+
+    (void)state;
+    allow_few_files();
+    farm_start(&f);
+    for (int i = 0; i < N; i++) {
+        fds[i] = dial_from(2 + i / 10, port_of(f.url));
+        (void)!send(fds[i], knock_head, sizeof knock_head, MSG_NOSIGNAL);
+    }
+    assert_true(await_closed(fds, N, N_CONNECTIONS / 8 + 1, 8000) <= N_CONNECTIONS / 8 + 1);
+    still_serves(&f, proc_rss_bytes(f.pid), "strangers of ten addresses");
+    for (int i = 0; i < N; i++)
+        close(fds[i]);
+    farm_stop(&f);
+}
+
+static void one_more_than_the_connections_there_are_is_refused(void **state)
+{
+    struct farm f = {.more = {NULL}};
+    struct client *known[N_CONNECTIONS];
+    int fd;
+
+    (void)state;
+    allow_few_files();
+    farm_start(&f);
+    for (int i = 0; i < N_CONNECTIONS; i++)
+        known[i] = farm_client(&f, "known");
+    fd = dial(port_of(f.url));
+    (void)!send(fd, knock_head, sizeof knock_head, MSG_NOSIGNAL);
+    assert_int_equal(await_closed(&fd, 1, 0, 5000), 0);
+    close(fd);
+    for (int i = 0; i < N_CONNECTIONS; i++)
+        farm_do(known[i], "status", "{}");
+    client_close(known[0]);
+    known[0] = farm_client(&f, "in its place");
+    for (int i = 0; i < N_CONNECTIONS; i++)
+        client_close(known[i]);
     farm_stop(&f);
 }
 
@@ -447,6 +462,8 @@ int main(void)
         cmocka_unit_test(strangers_who_wait_are_closed_those_beyond_64_first),
         cmocka_unit_test(only_those_who_know_the_key_are_served_and_only_once),
         cmocka_unit_test(what_peers_call_their_jobs_is_no_page),
+        cmocka_unit_test(strangers_of_many_addresses_are_bounded_too),
+        cmocka_unit_test(one_more_than_the_connections_there_are_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -221,7 +221,19 @@ static void only_who_has_the_key_file_is_served(void **state)
     farm_stop(&f);
 }
 
-static void a_key_in_the_list_is_refused_from_the_next_start_on(void **state)
+/* Sooner or later: the tracker looks at the list ten times a second. */
+static void is_refused(struct client *c)
+{
+    enum err e = ERR_OK;
+
+    for (int i = 0; i < 1000 && !e; i++) {
+        cJSON_Delete(farm_call(c, &e, 0, "status", "{}"));
+        clock_sleep_ms(10);
+    }
+    assert_int_equal(e, ERR_AUTH);
+}
+
+static void a_key_in_the_list_is_refused_at_once_and_at_the_next_start(void **state)
 {
     char key[300], bobs[300], list[300];
     struct farm f = {.key_file = key, .more = {"--revoked", list}};
@@ -241,18 +253,60 @@ static void a_key_in_the_list_is_refused_from_the_next_start_on(void **state)
     farm_start(&f);
     o.url = f.url;
     assert_int_equal(client_open(&o, &c, &why), ERR_OK);
+    cJSON_Delete(farm_must(c, "status", "{}"));
+    assert_int_equal(file_replace(list, "agent:x\nuser:bob", 16, 0600, &why), ERR_OK);
+    is_refused(c);
     client_close(c);
     c = NULL;
+    assert_int_equal(client_open(&o, &c, &why), ERR_AUTH);
+    assert_string_equal(why.text, "the key of user:bob was taken back");
     farm_crash(&f);
-    assert_int_equal(file_replace(list, "agent:x\nuser:bob", 16, 0600, &why), ERR_OK);
     farm_restart(&f);
     assert_int_equal(client_open(&o, &c, &why), ERR_AUTH);
     client_close(farm_client(&f, "the farm's own"));
     farm_stop(&f);
     assert_int_equal(file_replace(list, "user:bob\nbob\n", 13, 0600, &why), ERR_OK);
-    REFUSED("revoked:2: 'bob': expected agent:NAME or user:NAME", "--key-file", key, "--revoked", list);
+    REFUSED("revoked:2: 'bob': expected ROLE:NAME, e.g. user:alice", "--key-file", key, "--revoked", list);
     assert_int_equal(file_replace(list, "user:al\0\nuser:bob\n", 19, 0600, &why), ERR_OK);
     REFUSED("revoked: a text is expected", "--key-file", key, "--revoked", list);
+}
+
+/* Nor does SIGHUP end a tracker with a list: it reads the list again. */
+static void a_list_that_cannot_be_read_again_changes_nothing(void **state)
+{
+    char key[300], bobs[300], list[300];
+    struct farm f = {.key_file = key, .more = {"--revoked", list}};
+    struct client_options o = {.key_file = bobs};
+    struct client *c = NULL;
+    struct why why = {""};
+    struct key farm;
+
+    (void)state;
+    snprintf(key, sizeof key, "%s/farm2.key", dir);
+    snprintf(bobs, sizeof bobs, "%s/bob2.key", dir);
+    snprintf(list, sizeof list, "%s/revoked2", dir);
+    assert_int_equal(key_make(key, &why), ERR_OK);
+    assert_int_equal(key_load(key, &farm, &why), ERR_OK);
+    assert_int_equal(key_make_for(bobs, &farm, "user:bob", &why), ERR_OK);
+    assert_int_equal(file_replace(list, "user:eve\n", 9, 0600, &why), ERR_OK);
+    farm_start(&f);
+    o.url = f.url;
+    assert_int_equal(client_open(&o, &c, &why), ERR_OK);
+    assert_int_equal(file_replace(list, "user:bob\nno identity\n", 21, 0600, &why), ERR_OK);
+    clock_sleep_ms(500);
+    cJSON_Delete(farm_must(c, "status", "{}"));
+    assert_int_equal(unlink(list), 0);
+    clock_sleep_ms(500);
+    cJSON_Delete(farm_must(c, "status", "{}"));
+    assert_int_equal(file_replace(list, "user:eve\n", 9, 0600, &why), ERR_OK);
+    clock_sleep_ms(500);
+    assert_int_equal(kill(f.pid, SIGHUP), 0);
+    clock_sleep_ms(500);
+    cJSON_Delete(farm_must(c, "status", "{}"));
+    assert_int_equal(file_replace(list, "user:bob\n", 9, 0600, &why), ERR_OK);
+    is_refused(c);
+    client_close(c);
+    farm_stop(&f);
 }
 
 /* Also while a tracker has it open. */
@@ -285,7 +339,8 @@ int main(void)
         cmocka_unit_test(it_says_where_it_listens_and_ends_in_order),
         cmocka_unit_test(too_few_files_are_told),
         cmocka_unit_test(only_who_has_the_key_file_is_served),
-        cmocka_unit_test(a_key_in_the_list_is_refused_from_the_next_start_on),
+        cmocka_unit_test(a_key_in_the_list_is_refused_at_once_and_at_the_next_start),
+        cmocka_unit_test(a_list_that_cannot_be_read_again_changes_nothing),
         cmocka_unit_test(a_store_is_used_by_one_tracker_and_copied_at_any_time),
     };
 

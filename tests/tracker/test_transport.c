@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* transport_nng.c where nng does what it should not. */
+#include "core/clock.h"
 #include "tracker/transport.h"
 
 #include <nng/nng.h>
@@ -42,6 +43,30 @@ int __wrap_nng_close(nng_socket socket)
     return rv;
 }
 
+int __real_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *lock, const struct timespec *until);
+int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *lock, const struct timespec *until);
+
+static int64_t asked_ms; /* how long the last wait for a close may be */
+
+int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *lock, const struct timespec *until)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    asked_ms = (until->tv_sec - now.tv_sec) * 1000 + (until->tv_nsec - now.tv_nsec) / 1000000;
+    return __real_pthread_cond_timedwait(cond, lock, until);
+}
+
+static void let_go(int n_closed)
+{
+    pthread_mutex_lock(&door.lock);
+    door.hangs = false;
+    pthread_cond_broadcast(&door.changed);
+    while (door.n_closed < n_closed)
+        pthread_cond_wait(&door.changed, &door.lock);
+    pthread_mutex_unlock(&door.lock);
+}
+
 static struct line *open_line(void)
 {
     struct line *l = NULL;
@@ -69,11 +94,27 @@ static void a_close_that_hangs_is_left_behind(void **state)
     transport_nng.close(l);
     pthread_mutex_lock(&door.lock);
     assert_int_equal(door.n_closed, 1);
-    door.hangs = false;
-    pthread_cond_broadcast(&door.changed);
-    while (door.n_closed < 2)
-        pthread_cond_wait(&door.changed, &door.lock);
     pthread_mutex_unlock(&door.lock);
+    let_go(2);
+}
+
+/* nng's one thread waits for the first, so that the others would all be waited for to the end. */
+static void those_behind_one_that_hangs_are_not_waited_for_as_long(void **state)
+{
+    struct line *l[3] = {open_line(), open_line(), open_line()};
+
+    (void)state;
+    door.hangs = true;
+    transport_nng.close(l[0]);
+    assert_in_range(asked_ms, 800, 1000);
+    transport_nng.close(l[1]);
+    assert_in_range(asked_ms, 0, 50);
+    let_go(4);
+    for (int i = 0; i < 100 && (i == 0 || asked_ms <= 50); i++) { /* the last to end says so a moment later */
+        transport_nng.close(i == 0 ? l[2] : open_line());
+        clock_sleep_ms(10);
+    }
+    assert_in_range(asked_ms, 800, 1000);
 }
 
 /* A peer in this process; its address without tcp:// is in `at`. */
@@ -134,7 +175,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_socket_is_closed_before_close_returns),
                                        cmocka_unit_test(a_close_that_hangs_is_left_behind),
-                                       cmocka_unit_test(an_address_that_does_not_answer_is_left_for_the_next)};
+                                       cmocka_unit_test(an_address_that_does_not_answer_is_left_for_the_next),
+                                       cmocka_unit_test(those_behind_one_that_hangs_are_not_waited_for_as_long)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -119,7 +119,7 @@ static void it_is_started_with_its_jobs_the_trackers_address_and_key(void **stat
     (void)state;
     for (int with_key = 0; with_key < 2; with_key++) {
         make(&p, 3, "#!/bin/sh\necho \"$@\" >\"$0.part.$$\" && mv \"$0.part.$$\" \"$0.said\"\nexec sleep 60\n");
-        p.w.key_file = with_key ? "/a.key" : NULL;
+        strcpy(p.w.key_file, with_key ? "/a.key" : "");
         workers_tick(&p.w);
         assert_true(p.w.pid > 0);
         snprintf(path, sizeof path, "%s/tune.said", p.dir);

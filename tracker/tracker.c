@@ -70,8 +70,10 @@ enum err tracker_new(const struct tracker_options *options, struct tracker **out
     if (!e)
         e = load(t);
     if (e) {
+        why_set(why, e, "%s", err_words(e));
+        options->ops->words(options->store, why);
         tracker_free(t);
-        return why_set(why, e, "the store cannot be loaded: %s", err_words(e));
+        return why_prefix(why, e, "the store cannot be loaded");
     }
     *out = t;
     return ERR_OK;

@@ -15,8 +15,7 @@
 #define OLDEST_SERVER 140000 /* idle_session_timeout */
 #define MAX_QUEUED 256
 #define MAX_QUEUED_BYTES ((size_t)1 << 20)
-#define SILENT_MS 10000 /* a server that takes and sends nothing for so long is given up: it may be stopped for good   \
-                         */
+#define SILENT_MS 10000 /* a server that takes and sends nothing for so long is given up */
 #define LOOK_MS 1000    /* for why a connection came to nothing */
 #define PING_MS 1000    /* so old may the last answer be when peers are answered: the lock is still ours */
 #define WHERE_BYTES 2048

@@ -214,9 +214,7 @@ static void expect_failure(struct place *p, int64_t fail_at)
     struct why why = {""};
 
     cJSON_Delete(must(c, "job_submit", "{\"body\":\"b\"}", 0));
-    store_faults.n_calls = 0;
-    store_faults.fail_at = fail_at;
-    store_faults.flush_fails = !fail_at;
+    store_faults = (struct store_faults){.fail_at = fail_at, .flush_fails = !fail_at};
     assert_int_equal(client_call(c, "job_submit", cJSON_Parse("{\"body\":\"b\"}"), NULL, -9500, NULL, NULL, NULL),
                      ERR_UNREACHABLE);
     for (int i = 0; i < 500 && !server_failed(p->s, &why); i++)

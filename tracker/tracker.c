@@ -53,6 +53,8 @@ static enum err load(struct tracker *t)
         e = t->o.ops->each_mode(t->o.store, agent_mode_load, t);
     if (!e)
         e = t->o.ops->each_live_trial(t->o.store, trial_load, t);
+    if (!e && t->is_starved)
+        e = ERR_NOMEM;
     return e ? e : t->o.ops->next_trial(t->o.store, &t->next_trial);
 }
 

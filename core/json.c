@@ -2,7 +2,10 @@
 #include "core/json.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+#define LITTLE_BYTES 65536
 
 /* cJSON's own depth limit is 1000: a cheap scan refuses deeper text before any tree is built. */
 static bool depth_is_sane(const char *text, size_t n)
@@ -38,15 +41,34 @@ static bool only_space_follows(const char *p, const char *end)
     return true;
 }
 
+/* cJSON does not tell bad text from a lack of memory: what memory was short for a moment is read at a second try. */
+static enum err read_tree(const char *text, size_t n, const char **end, cJSON **out)
+{
+    void *volatile little = NULL; /* asked for, whatever a compiler thinks of it */
+    enum err e = ERR_INPUT;
+
+    *out = cJSON_ParseWithLengthOpts(text, n, end, 0);
+    if (!*out)
+        *out = cJSON_ParseWithLengthOpts(text, n, end, 0);
+    if (*out)
+        return ERR_OK;
+    little = malloc(LITTLE_BYTES);
+    if (!little)
+        e = ERR_NOMEM;
+    free(little);
+    return e;
+}
+
 /* As json_parse without words: of ERR_INPUT *what is wrong at byte *at. */
 static enum err parse(const char *text, size_t n, cJSON **out, size_t *at, const char **what)
 {
     const char *nul = memchr(text, '\0', n), *end = NULL;
-    cJSON *tree;
+    cJSON *tree = NULL;
 
     if (!depth_is_sane(text, n))
         return ERR_LIMIT;
-    tree = nul ? NULL : cJSON_ParseWithLengthOpts(text, n, &end, 0);
+    if (!nul && read_tree(text, n, &end, &tree) == ERR_NOMEM)
+        return ERR_NOMEM;
     if (tree && only_space_follows(end, text + n)) {
         *out = tree;
         return ERR_OK;
@@ -57,9 +79,11 @@ static enum err parse(const char *text, size_t n, cJSON **out, size_t *at, const
     return ERR_INPUT;
 }
 
-static enum err tell_depth(struct why *why)
+/* ERR_LIMIT and ERR_NOMEM. */
+static enum err tell(enum err e, struct why *why)
 {
-    return why_set(why, ERR_LIMIT, "JSON nested deeper than %d", JSON_MAX_DEPTH);
+    return e == ERR_LIMIT ? why_set(why, e, "JSON nested deeper than %d", JSON_MAX_DEPTH)
+                          : why_set(why, e, "%s", err_words(e));
 }
 
 enum err json_parse(const char *text, size_t n, cJSON **out, struct why *why)
@@ -68,8 +92,8 @@ enum err json_parse(const char *text, size_t n, cJSON **out, struct why *why)
     size_t at;
     const enum err e = parse(text, n, out, &at, &what);
 
-    if (e == ERR_LIMIT)
-        return tell_depth(why);
+    if (e == ERR_LIMIT || e == ERR_NOMEM)
+        return tell(e, why);
     return e ? why_set(why, e, "%s at byte %zu", what, at) : ERR_OK;
 }
 
@@ -79,8 +103,8 @@ enum err json_parse_file(const char *text, size_t n, cJSON **out, struct why *wh
     const char *what;
     const enum err e = parse(text, n, out, &at, &what);
 
-    if (e == ERR_LIMIT)
-        return tell_depth(why);
+    if (e == ERR_LIMIT || e == ERR_NOMEM)
+        return tell(e, why);
     for (size_t i = 0; e && i < at; i++) {
         column = text[i] == '\n' ? 1 : column + 1;
         line += text[i] == '\n';

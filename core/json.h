@@ -15,7 +15,7 @@
 #define JSON_EXACT_MAX ((int64_t)1 << 53) /* integers beyond +- this are refused: a JSON number is a double */
 
 /* Parses exactly `n` bytes (no NUL needed, nothing may follow but white space). Gives a tree: cJSON_Delete it.
- * ERR_INPUT with the byte offset in `why`, ERR_LIMIT for a depth over JSON_MAX_DEPTH. */
+ * ERR_INPUT with the byte offset in `why`, ERR_LIMIT for a depth over JSON_MAX_DEPTH, ERR_NOMEM. */
 enum err json_parse(const char *text, size_t n, cJSON **out, struct why *why);
 
 /* The same for a text that a person wrote: ERR_INPUT names line and column, counted from 1. */

@@ -199,16 +199,18 @@ static uint64_t hash_of_run(const struct best_set *b, const struct group *g, con
 static enum err open_run(struct best_set *b, struct group *g, const struct record *r, struct run **out)
 {
     struct seen_entry *newest = seen_only(&b->runs, hash_of_run(b, g, r));
-    enum err e = ERR_OK;
+    enum err e;
 
     if (!newest)
         return ERR_NOMEM;
     if (!newest->place || is_next_run(&g->runs[newest->place - 1], r)) {
         e = add_run(g, r);
+        if (e)
+            return e;
         newest->place = g->n_runs;
     }
     *out = &g->runs[newest->place - 1];
-    return e;
+    return ERR_OK;
 }
 
 enum err best_add(struct best_set *b, const struct record *r)
@@ -301,9 +303,11 @@ enum err best_write(const struct best_set *b, const char *path, struct why *why)
     enum err e = ERR_OK;
 
     buf_init(&text, BEST_MAX_BYTES);
-    for (size_t i = 0; !e && i < b->n; i++)
-        if (best_at(b, i))
-            e = record_print(best_at(b, i), &text);
+    for (size_t i = 0; !e && i < b->n; i++) {
+        const struct record *best = best_at(b, i);
+
+        e = best ? record_print(best, &text) : ERR_NOMEM;
+    }
     if (e)
         why_set(why, e, "%s: %s", path, err_words(e));
     else

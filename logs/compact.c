@@ -157,6 +157,7 @@ static bool take(const struct log_line *line, void *arg)
     struct why why = {""};
     struct record r;
     size_t n = line->n;
+    enum err e;
     bool more;
 
     if (c->is_first && i_line == MAX_LINES)
@@ -166,8 +167,9 @@ static bool take(const struct log_line *line, void *arg)
     c->report->n_lines += !c->is_first;
     if (n && line->text[n - 1] == '\r')
         n--;
-    if (log_line_record(line, &r, &why))
-        return take_other(c, line, n, why.text);
+    e = log_line_record(line, &r, &why);
+    if (e)
+        return e == ERR_NOMEM ? fail(c, e) : take_other(c, line, n, why.text);
     more = c->is_first ? note_record(c, &r, i_line) : write_record(c, &r, line, n, i_line);
     record_fini(&r);
     return more;

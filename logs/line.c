@@ -90,7 +90,7 @@ static enum err read_tree(const char *text, size_t n, struct line_head *out, str
         strcpy(out->job, job);
     }
     cJSON_Delete(tree);
-    return e ? ERR_INPUT : ERR_OK;
+    return !e || e == ERR_NOMEM ? e : ERR_INPUT;
 }
 
 enum err line_head(const struct log_line *line, struct line_head *out, struct why *why)

@@ -16,7 +16,8 @@ struct line_head {
 };
 
 /* The head of a line by its checksum and its first and last members, which stand where record_print puts them; of lines
- * of another order by record_parse. A newer schema is no error here: the line is whole. ERR_INPUT with words. */
+ * of another order by record_parse. A newer schema is no error here: the line is whole. ERR_INPUT with words;
+ * ERR_NOMEM. */
 enum err line_head(const struct log_line *line, struct line_head *out, struct why *why);
 
 #endif

@@ -103,6 +103,7 @@ struct scan {
     void *arg;
     struct buf line; /* the line so far, when it spans chunks */
     bool too_long;   /* the line so far was dropped for its length */
+    enum err failed; /* no memory for it */
     int64_t i_line;
 };
 
@@ -118,6 +119,16 @@ static bool give(struct scan *s, const char *text, size_t n, bool is_torn)
     return s->each(&line, s->arg);
 }
 
+/* Keeps a part of a line that is not too long yet. */
+static bool hold(struct scan *s, const char *bytes, size_t n)
+{
+    const enum err e = buf_append(&s->line, bytes, n);
+
+    s->too_long = e == ERR_LIMIT;
+    s->failed = e == ERR_NOMEM ? e : ERR_OK;
+    return !e;
+}
+
 /* Ends the line that `bytes` complete. */
 static bool end_line(struct scan *s, const char *bytes, size_t n, bool is_torn)
 {
@@ -126,8 +137,8 @@ static bool end_line(struct scan *s, const char *bytes, size_t n, bool is_torn)
     assert(!s->too_long || s->line.len == 0);
     if (s->line.len == 0 && !s->too_long)
         return give(s, bytes, n, is_torn);
-    if (!s->too_long && buf_append(&s->line, bytes, n) != ERR_OK)
-        s->too_long = true;
+    if (!s->too_long && !hold(s, bytes, n) && s->failed)
+        return false;
     more = give(s, s->line.data, s->line.len, is_torn);
     buf_clear(&s->line);
     return more;
@@ -145,12 +156,18 @@ static bool take_chunk(struct scan *s, const char *chunk, size_t n)
         chunk += n_line + 1;
         n -= n_line + 1;
     }
-    if (!s->too_long && buf_append(&s->line, chunk, n) != ERR_OK) {
+    if (!s->too_long && !hold(s, chunk, n)) {
         buf_clear(&s->line);
-        s->too_long = true;
+        if (s->failed)
+            return false;
     }
     assert(s->line.len <= RECORD_MAX_BYTES && !s->line.failed);
     return true;
+}
+
+static enum err outcome(enum err e, const char *path, struct why *why)
+{
+    return e ? why_set(why, e, "%s: %s", path, err_words(e)) : ERR_OK;
 }
 
 static enum err scan_fd(struct scan *s, int fd, const char *path, struct why *why)
@@ -167,11 +184,11 @@ static enum err scan_fd(struct scan *s, int fd, const char *path, struct why *wh
         if (n == 0)
             break;
         if (!take_chunk(s, chunk, (size_t)n))
-            return ERR_OK;
+            return outcome(s->failed, path, why);
     }
     if (s->line.len || s->too_long)
         (void)end_line(s, "", 0, true);
-    return ERR_OK;
+    return outcome(s->failed, path, why);
 }
 
 enum err log_lines_fd(int fd, const char *path, bool (*each)(const struct log_line *line, void *arg), void *arg,
@@ -203,20 +220,22 @@ struct parsing {
     bool (*each)(const struct record *r, const char *line, size_t n_line, void *arg);
     log_warn *warn;
     void *arg;
+    bool is_short_of_memory;
 };
 
 static bool parse(const struct log_line *line, void *arg)
 {
-    const struct parsing *p = arg;
+    struct parsing *p = arg;
     struct record r;
     struct why why;
+    const enum err e = log_line_record(line, &r, &why);
     bool more;
 
-    if (log_line_record(line, &r, &why) != ERR_OK) {
-        if (p->warn)
-            p->warn(p->path, line->i_line, why.text, p->arg);
-        return true;
-    }
+    p->is_short_of_memory = e == ERR_NOMEM;
+    if (e && e != ERR_NOMEM && p->warn)
+        p->warn(p->path, line->i_line, why.text, p->arg);
+    if (e)
+        return e != ERR_NOMEM;
     more = p->each(&r, line->text, line->n, p->arg);
     record_fini(&r);
     return more;
@@ -226,9 +245,10 @@ enum err log_scan_fd(int fd, const char *path,
                      bool (*each)(const struct record *r, const char *line, size_t n_line, void *arg), log_warn *warn,
                      void *arg, struct why *why)
 {
-    struct parsing p = {path, each, warn, arg};
+    struct parsing p = {path, each, warn, arg, false};
+    const enum err e = log_lines_fd(fd, path, parse, &p, why);
 
-    return log_lines_fd(fd, path, parse, &p, why);
+    return e ? e : outcome(p.is_short_of_memory ? ERR_NOMEM : ERR_OK, path, why);
 }
 
 enum err log_scan(const char *path, bool (*each)(const struct record *r, const char *line, size_t n_line, void *arg),

@@ -27,18 +27,20 @@ struct log_line {
     bool is_torn;   /* no '\n' stands behind it: the file ends in it */
 };
 
-/* Calls `each` with every line that is not empty, from where the open file stands, until it returns false. ERR_IO. */
+/* Calls `each` with every line that is not empty, from where the open file stands, until it returns false. ERR_IO,
+ * ERR_NOMEM. */
 enum err log_lines_fd(int fd, const char *path, bool (*each)(const struct log_line *line, void *arg), void *arg,
                       struct why *why);
 
-/* The record of a line; ERR_INPUT with words, also of lines too long or torn. */
+/* The record of a line; ERR_INPUT with words, also of lines too long or torn; ERR_NOMEM. */
 enum err log_line_record(const struct log_line *line, struct record *out, struct why *why);
 
 /* A line that was skipped: its file, number from 1, and why. */
 typedef void log_warn(const char *path, int64_t i_line, const char *why, void *arg);
 
 /* Calls `each` with every good record in file order until it returns false; bad lines go to `warn` (may be NULL).
- * ERR_NOT_FOUND, ERR_IO; never fails because of content. Lines over RECORD_MAX_BYTES are skipped without being held. */
+ * ERR_NOT_FOUND, ERR_IO, ERR_NOMEM; never fails because of content. Lines over RECORD_MAX_BYTES are skipped without
+ * being held. */
 enum err log_scan(const char *path, bool (*each)(const struct record *r, const char *line, size_t n_line, void *arg),
                   log_warn *warn, void *arg, struct why *why);
 

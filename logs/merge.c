@@ -122,8 +122,13 @@ static bool write_last(struct merge *m, const struct log_line *line, size_t n, c
 static bool look_at(struct merge *m, const struct log_line *line, struct line_head *h, bool *is_good)
 {
     struct why why = {""};
+    const enum err e = line_head(line, h, &why);
 
-    *is_good = line_head(line, h, &why) == ERR_OK;
+    *is_good = !e;
+    if (e == ERR_NOMEM) {
+        m->failed = e;
+        return false;
+    }
     if (m->o->one_a_trial && !m->is_first)
         return true;
     m->report.n_lines++;

@@ -107,7 +107,7 @@ enum err record_copy(struct record *to, const struct record *from);
 enum err record_print(const struct record *r, struct buf *line);
 
 /* Parses one line (with or without '\n'); ERR_INPUT with words for torn, damaged (CRC) or foreign lines and for a newer
- * schema. Unknown members are ignored. */
+ * schema, ERR_NOMEM. Unknown members are ignored. */
 enum err record_parse(const char *line, size_t n, struct record *out, struct why *why);
 
 /* Is the line (without its '\n') whole, by its checksum? ERR_INPUT with words. What it says is not looked at. */

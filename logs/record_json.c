@@ -187,7 +187,6 @@ static void put_i64(const struct field *f, const struct record *r, cJSON *object
 
     memcpy(&v, at(f, r), sizeof v);
     snprintf(text, sizeof text, "%lld", (long long)v);
-    *ok &= v <= JSON_EXACT_MAX && v >= -JSON_EXACT_MAX;
     json_add_item(object, f->name, cJSON_CreateRaw(text), ok);
 }
 
@@ -340,8 +339,7 @@ static cJSON *samples_array(const double *samples, size_t n, bool *ok)
 {
     cJSON *array = cJSON_CreateArray();
 
-    assert(n == 0 || samples);
-    *ok &= n <= RECORD_MAX_SAMPLES;
+    assert(n <= RECORD_MAX_SAMPLES && (n == 0 || samples));
     for (size_t i = 0; array && i < n; i++)
         *ok = cJSON_AddItemToArray(array, number(samples[i])) && *ok;
     return array;
@@ -536,19 +534,39 @@ static const struct field fields[] = {
 
 #define N_FIELDS (sizeof fields / sizeof fields[0])
 
+static bool is_within_limits(const struct record *r)
+{
+    const size_t counts[] = {r->n_samples, r->anchor.n_samples, r->anchor.n_slots, r->n_canary};
+    int64_t v;
+
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        if (counts[i] > RECORD_MAX_SAMPLES)
+            return false;
+    for (size_t i = 0; i < N_FIELDS; i++) {
+        if (fields[i].put != put_i64 && fields[i].put != put_i64_if_any)
+            continue;
+        memcpy(&v, at(&fields[i], r), sizeof v);
+        if (v > JSON_EXACT_MAX || v < -JSON_EXACT_MAX)
+            return false;
+    }
+    return true;
+}
+
 enum err record_print(const struct record *r, struct buf *line)
 {
-    cJSON *object = cJSON_CreateObject();
+    cJSON *object;
     struct buf text;
-    bool ok = object != NULL;
-    enum err e = ok ? ERR_OK : ERR_NOMEM;
+    bool ok;
+    enum err e;
 
+    if (!is_within_limits(r))
+        return ERR_LIMIT;
+    object = cJSON_CreateObject();
+    ok = object != NULL;
     buf_init(&text, RECORD_MAX_BYTES - TAIL_BYTES);
-    for (size_t i = 0; ok && i < N_FIELDS; i++) {
+    for (size_t i = 0; ok && i < N_FIELDS; i++)
         fields[i].put(&fields[i], r, object, &ok);
-        if (!ok)
-            e = ERR_LIMIT;
-    }
+    e = ok ? ERR_OK : ERR_NOMEM;
     if (!e)
         e = json_print(object, &text);
     if (!e) { /* "{...}" becomes "{...,"crc32c":"..."}", the sum being that of "{..." */
@@ -603,10 +621,10 @@ enum err record_parse(const char *line, size_t n, struct record *out, struct why
     if (n >= RECORD_MAX_BYTES)
         return why_set(why, ERR_INPUT, "longer than %d bytes", RECORD_MAX_BYTES);
     e = record_check_sum(line, n, why);
-    if (!e && json_parse(line, n, &object, why))
-        e = ERR_INPUT;
+    if (!e)
+        e = json_parse(line, n, &object, why);
     if (e)
-        return e;
+        return e == ERR_NOMEM ? e : ERR_INPUT;
     record_init(&r);
     e = read_fields(object, &r, why);
     cJSON_Delete(object);

@@ -317,16 +317,17 @@ static const char *const mode_names[] = {"serve", "drain", "reserve"};
 void agent_mode_load(const char *agent, enum mode mode, const char *user, void *tracker)
 {
     struct tracker *t = tracker;
-    struct agent_mode *m = table_get_text(&t->modes, agent);
+    struct agent_mode *m = table_get_text(&t->modes, agent), *fresh = NULL;
 
     if (mode == MODE_SERVE) {
         free(table_remove_text(&t->modes, agent));
         return;
     }
     if (!m)
-        m = calloc(1, sizeof *m);
-    if (!m || table_put_text(&t->modes, agent, m) != ERR_OK) {
-        free(m);
+        m = fresh = calloc(1, sizeof *m);
+    if (!m || (fresh && table_put_text(&t->modes, agent, fresh) != ERR_OK)) {
+        free(fresh);
+        t->is_starved = true;
         return;
     }
     m->mode = mode;
@@ -353,6 +354,8 @@ enum err op_agent_mode(struct call *c)
                        mode == MODE_SERVE ? "there is no agent %s" : "%s: too many agents are drained or reserved",
                        in->agent);
     agent_mode_load(in->agent, mode, in->user, c->t);
+    if (c->t->is_starved)
+        return ERR_NOMEM;
     wake_devices(c->t);
     c->result.agent_mode.absent = !table_get_text(&c->t->agents, in->agent);
     return c->t->o.ops->mode_put(c->t->o.store, in->agent, mode, in->user);

@@ -271,8 +271,8 @@ enum err op_build_result(struct call *c)
     buf_init(&body, MAX_ANSWER);
     if (!e)
         e = read_blobs(c, in->blobs, &blobs);
-    if (!e && json_print(in->body, &body) != ERR_OK)
-        e = why_set(&c->why, ERR_LIMIT, "'body' of an answer over %d bytes", MAX_ANSWER);
+    if (!e && (e = json_print(in->body, &body)) == ERR_LIMIT)
+        why_set(&c->why, e, "'body' of an answer over %d bytes", MAX_ANSWER);
     if (!e) {
         c->result.build_result.accepted = !late && (!b->answered || (!b->good && b->agent));
         if (c->result.build_result.accepted)

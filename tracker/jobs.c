@@ -128,14 +128,19 @@ static int64_t lease_end(const struct tracker *t)
     return tracker_now_ns(t) + t->o.lease_ms * 1000000;
 }
 
+/* Takes the job. ERR_NOMEM: it may be there in part. */
 static enum err keep(struct tracker *t, struct tracker_job *j)
 {
     enum err e = table_put_i64(&t->jobs, j->id, j);
 
+    if (e) {
+        job_free(j);
+        return e;
+    }
     j->owner = owner_of(t, j->user);
     if (j->owner)
         j->owner->n_jobs++;
-    else if (!e)
+    else
         e = ERR_NOMEM;
     if (!e && j->state == JOB_OPEN)
         link_open(t, j);
@@ -151,10 +156,10 @@ void job_load(const struct job_row *row, void *tracker)
     struct tracker *t = tracker;
     struct tracker_job *j = job_new(row);
 
-    if (!j)
-        return;
-    j->deadline_ns = lease_end(t);
-    keep(t, j);
+    if (j)
+        j->deadline_ns = lease_end(t);
+    if (!j || keep(t, j) != ERR_OK)
+        t->is_starved = true;
 }
 
 static enum err save(struct tracker *t, const struct tracker_job *j, const char *summary)
@@ -582,6 +587,8 @@ static void take_back(const struct trial_row *row, void *arg)
     j->n_lost--;
     job_changes(a->t, j);
     a->n++;
+    if (a->t->is_starved)
+        a->e = ERR_NOMEM;
     tr = table_get_i64(&a->t->trials, row->id);
     if (tr && !a->e)
         a->e = builds_forgive(a->t, tr);

@@ -241,8 +241,10 @@ enum err message_encode(cJSON *json, const struct blobs *blobs, const struct key
         return ERR_NOMEM;
     memset(head, 0, sizeof head);
     buf_append(out, head, sizeof head);
-    if (json_print(json, out) != ERR_OK)
-        return out->failed ? out->failed : ERR_NOMEM;
+    if (json_print(json, out) != ERR_OK) {
+        out->failed = out->failed ? out->failed : ERR_NOMEM; /* a head without a body is no message */
+        return out->failed;
+    }
     n_json = out->len - start - sizeof head;
     for (size_t i = 0; blobs && i < blobs->n; i++)
         buf_append(out, blobs->items[i].data, blobs->items[i].n_bytes);

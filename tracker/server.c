@@ -317,7 +317,7 @@ static void store_has_failed(struct server *sv, const struct why *why)
     if (!sv->failed)
         sv->why = *why;
     if (!sv->why.text[0])
-        why_set(&sv->why, ERR_IO, "the store failed");
+        why_set(&sv->why, ERR_IO, "the store failed without a word: memory may be used up");
     sv->failed = sv->stopping = true;
     pthread_cond_signal(&sv->work);
     pthread_mutex_unlock(&sv->lock);
@@ -378,6 +378,7 @@ static void post(struct server *sv, struct caller *left)
  * make the next batch, so nobody is kept waiting for company. */
 static bool turn(struct server *sv, const struct work *b)
 {
+    const struct tracker_options *o = &sv->hall.tracker->o;
     struct caller *left = NULL;
     struct why why = {""};
     struct slot *s;
@@ -391,11 +392,14 @@ static bool turn(struct server *sv, const struct work *b)
             door_shown(sv->door, s->caller.line);
     }
     ok = ok && hall_end(&sv->hall, b->gone, b->n_gone, &left, &why);
-    if (ok)
+    if (ok) {
         post(sv, left);
-    else
-        store_has_failed(sv, &why);
-    return ok;
+        return true;
+    }
+    if (!why.text[0])
+        o->ops->words(o->store, &why);
+    store_has_failed(sv, &why);
+    return false;
 }
 
 static void *core_loop(void *arg)

@@ -233,6 +233,7 @@ struct stats {
 struct tracker {
     struct tracker_options o;
     char boot[REQUEST_ID_HEX + 1];
+    bool is_starved; /* there was no memory for what the store has: it may not go on */
     int64_t started_ms, next_job, next_trial, retained_ns, agents_ns;       /* the last two: when they were looked at */
     struct table jobs, trials, agents, slugs, sessions, answered, requests; /* requests: id that made a job -> job */
     struct table arches, builds;                                            /* by "sm_61", and "sm_61 <program>" */

@@ -66,7 +66,7 @@ struct store_ops {
     const char *file; /* in a fresh directory, under which a backup is opened as a store; NULL = others make backups */
     /* Opens or makes the store in `where`, a directory or what else its kind understands; keeps `clock` (NULL = the
      * machine's), for when things were used. ERR_UNSUPPORTED for a newer schema, ERR_BUSY when another tracker has it,
-     * ERR_UNREACHABLE when its server does not answer, ERR_IO, also for a damaged one. */
+     * ERR_UNREACHABLE when its server does not answer, ERR_AUTH when it refuses us, ERR_IO, also for a damaged one. */
     enum err (*open)(const char *where, const struct clock *clock, struct store **out, struct why *why);
     void (*close)(struct store *s);
     /* Ends the transaction of all writes since the last commit; they survive the death of the process from now on, and
@@ -76,6 +76,8 @@ struct store_ops {
     /* Makes all that was committed before the call durable; blocks for the disk. One other thread may call it, also
      * while the store is in use. */
     enum err (*flush)(struct store *s, struct why *why);
+    /* After a read or a write that failed: the database's words for it; `why` stays where it has none. */
+    void (*words)(struct store *s, struct why *why);
 
     /* Inserts when body is not NULL; else changes what changes: a job's done_ms, state, token, leased, paused and
      * summary (when not NULL), a trial's state, token, attempts, agent and answered_by. */

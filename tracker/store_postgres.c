@@ -618,6 +618,7 @@ const struct store_ops store_postgres = {
     .close = pg_close,
     .commit = pg_commit,
     .flush = pg_flush,
+    .words = pg_words,
     .job_put = job_put,
     .sums_put = sums_put,
     .mode_put = mode_put,

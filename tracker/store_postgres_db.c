@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <endian.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,10 @@
 #define SCHEMA_VERSION 1
 #define OLDEST_SERVER 140000 /* idle_session_timeout */
 #define MAX_QUEUED 256
-#define PING_MS 1000 /* so old may the last answer be when peers are answered: the lock is still ours */
+#define MAX_QUEUED_BYTES ((size_t)1 << 20)
+#define SILENT_MS 10000 /* a server that takes and sends nothing for so long is given up */
+#define LOOK_MS 1000    /* for why a connection came to nothing */
+#define PING_MS 1000    /* so old may the last answer be when peers are answered: the lock is still ours */
 #define WHERE_BYTES 2048
 
 /* Who is silent for so long has lost the store, e.g. a tracker that was stopped: PING_MS is well below. Less may be
@@ -119,6 +123,32 @@ const char *pg_text_at(const PGresult *rows, int i_row, int column)
     return PQgetvalue(rows, i_row, column);
 }
 
+/* ---- waiting ---- */
+
+/* Sends what is queued and waits until PQgetResult has something to give, an error of the connection, too. False: the
+ * server was silent, and its session is good for nothing any more. */
+static bool await(PGconn *db)
+{
+    int unsent = PQflush(db);
+
+    while (unsent > 0 || (unsent == 0 && PQisBusy(db))) {
+        struct pollfd p = {.fd = PQsocket(db), .events = (short)(POLLIN | (unsent ? POLLOUT : 0))};
+
+        if (poll(&p, 1, SILENT_MS) == 0)
+            return false;
+        if ((p.revents & ~POLLOUT) && !PQconsumeInput(db))
+            return true;
+        unsent = PQflush(db);
+    }
+    return true;
+}
+
+/* libpq's, or ours where it has none. */
+static const char *words_of(const PGconn *db)
+{
+    return PQerrorMessage(db)[0] ? PQerrorMessage(db) : "the server has not answered for 10 s";
+}
+
 /* ---- statements ---- */
 
 /* `words` are libpq's: some lines. */
@@ -157,16 +187,17 @@ static enum err drain(struct store *s, PGresult **last)
         return fail(s, PQerrorMessage(s->db));
     for (; s->n_queued > 0; s->n_queued--) {
         PQclear(*last);
-        *last = PQgetResult(s->db);
+        *last = await(s->db) ? PQgetResult(s->db) : NULL;
         if (!is_good(*last))
-            fail(s, *last && PQresultErrorMessage(*last)[0] ? PQresultErrorMessage(*last) : PQerrorMessage(s->db));
-        if (!*last || PQstatus(s->db) == CONNECTION_BAD)
-            return fail(s, PQerrorMessage(s->db));
+            fail(s, *last && PQresultErrorMessage(*last)[0] ? PQresultErrorMessage(*last) : words_of(s->db));
+        if (!*last || PQstatus(s->db) == CONNECTION_BAD || !await(s->db))
+            return fail(s, words_of(s->db));
         PQclear(PQgetResult(s->db)); /* NULL: the end of that one */
     }
-    r = PQgetResult(s->db);
+    s->queued_bytes = 0;
+    r = await(s->db) ? PQgetResult(s->db) : NULL;
     if (PQresultStatus(r) != PGRES_PIPELINE_SYNC)
-        fail(s, PQerrorMessage(s->db));
+        fail(s, words_of(s->db));
     PQclear(r);
     assert(s->n_queued == 0);
     s->heard_ns = clock_read_ns(s->clock);
@@ -177,8 +208,9 @@ static enum err send(struct store *s, enum pg_sql which, const struct pg_args *a
 {
     static const int binary[PG_MAX_ARGS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     PGresult *last = NULL;
+    const bool is_full = s->n_queued >= MAX_QUEUED || s->queued_bytes >= MAX_QUEUED_BYTES;
     char name[16];
-    enum err e = s->n_queued >= MAX_QUEUED ? drain(s, &last) : s->failed ? ERR_IO : ERR_OK;
+    enum err e = is_full ? drain(s, &last) : s->failed ? ERR_IO : ERR_OK;
 
     PQclear(last);
     assert(which < N_PG_SQL && s->n_queued < MAX_QUEUED);
@@ -186,6 +218,8 @@ static enum err send(struct store *s, enum pg_sql which, const struct pg_args *a
     if (!e && !PQsendQueryPrepared(s->db, name, a ? a->n : 0, a ? a->values : NULL, a ? a->lengths : NULL, binary, 1))
         e = fail(s, PQerrorMessage(s->db));
     s->n_queued += !e;
+    for (int i = 0; !e && a && i < a->n; i++)
+        s->queued_bytes += (size_t)a->lengths[i];
     return e;
 }
 
@@ -226,11 +260,27 @@ enum err pg_change(struct store *s, enum pg_sql which, const struct pg_args *a, 
 
 /* ---- open and close ---- */
 
-/* Outside the pipeline. */
+/* Outside the pipeline: the last answer to a text of one or more statements; NULL with words_of. Who was silent is
+ * asked nothing more. */
+static PGresult *exec(PGconn *db, const char *text)
+{
+    PGresult *r = NULL, *last = NULL;
+    bool ok = PQtransactionStatus(db) != PQTRANS_ACTIVE && PQsendQuery(db, text) == 1;
+
+    while (ok && (ok = await(db)) && (r = PQgetResult(db)) != NULL) {
+        PQclear(last);
+        last = r;
+    }
+    if (ok)
+        return last;
+    PQclear(last);
+    return NULL;
+}
+
 static enum err run(PGconn *db, const char *text, struct why *why)
 {
-    PGresult *r = PQexec(db, text);
-    const enum err e = is_good(r) ? ERR_OK : tell(why, ERR_IO, PQerrorMessage(db));
+    PGresult *r = exec(db, text);
+    const enum err e = is_good(r) ? ERR_OK : tell(why, ERR_IO, words_of(db));
 
     PQclear(r);
     return e;
@@ -239,7 +289,7 @@ static enum err run(PGconn *db, const char *text, struct why *why)
 /* A number or truth value; `otherwise` where there is none. */
 static int64_t number(PGconn *db, const char *text, int64_t otherwise)
 {
-    PGresult *r = PQexec(db, text);
+    PGresult *r = exec(db, text);
     int64_t value = otherwise;
 
     if (PQresultStatus(r) == PGRES_TUPLES_OK && PQntuples(r) == 1 && !PQgetisnull(r, 0, 0))
@@ -254,30 +304,69 @@ static void hear_nothing(void *arg, const char *message)
     (void)message;
 }
 
-/* A peer whose machine is gone is noticed within some seconds, unless `where` says otherwise. */
+/* A peer whose machine is gone is noticed within some seconds, unless the address says otherwise. */
+static const char *const names[] = {"connect_timeout",
+                                    "keepalives_idle",
+                                    "keepalives_interval",
+                                    "keepalives_count",
+                                    "tcp_user_timeout",
+                                    "fallback_application_name",
+                                    "dbname",
+                                    NULL};
+
+/* Does a line end with the code of a refusal? 28: who is asking; 3D: there is no such database; 42: nor may they. */
+static bool has_refusal(const char *lines)
+{
+    for (const char *end = strchr(lines, '\n'); end; end = strchr(end + 1, '\n'))
+        if (end - lines > 6 && end[-6] == ' ' &&
+            (strncmp(end - 5, "28", 2) == 0 || strncmp(end - 5, "3D", 2) == 0 || strncmp(end - 5, "42", 2) == 0))
+            return true;
+    return false;
+}
+
+/* Nobody tells a refusal from a server that is away, but one that is asked again and answers in codes. */
+static bool is_refused(const char *const *values)
+{
+    PGconn *db = PQconnectStartParams(names, values, 1);
+    const int64_t end_ns = clock_now_ns() + (int64_t)LOOK_MS * 1000000;
+    PostgresPollingStatusType next = PGRES_POLLING_WRITING;
+    int64_t left_ms = LOOK_MS;
+    bool refused = false;
+
+    PQsetErrorVerbosity(db, PQERRORS_SQLSTATE);
+    while (db && PQstatus(db) != CONNECTION_BAD && left_ms > 0 &&
+           (next == PGRES_POLLING_WRITING || next == PGRES_POLLING_READING)) {
+        struct pollfd p = {.fd = PQsocket(db), .events = next == PGRES_POLLING_READING ? POLLIN : POLLOUT};
+
+        if (poll(&p, 1, (int)left_ms) > 0)
+            next = PQconnectPoll(db);
+        left_ms = (end_ns - clock_now_ns()) / 1000000;
+    }
+    if (db && next == PGRES_POLLING_FAILED)
+        refused = PQconnectionNeedsPassword(db) || has_refusal(PQerrorMessage(db));
+    PQfinish(db);
+    return refused;
+}
+
 static enum err connect_to(const char *where, PGconn **out, struct why *why)
 {
-    static const char *const names[] = {"connect_timeout",
-                                        "keepalives_idle",
-                                        "keepalives_interval",
-                                        "keepalives_count",
-                                        "tcp_user_timeout",
-                                        "fallback_application_name",
-                                        "dbname",
-                                        NULL};
     char text[WHERE_BYTES];
     const char *const values[] = {"5", "2", "2", "3", "8000", "tune-tracker", text, NULL};
+    enum err e = ERR_OK;
     const int n = snprintf(text, sizeof text, "%s%s", strncmp(where, "//", 2) == 0 ? "postgres:" : "", where);
 
     if (n >= (int)sizeof text)
         return why_set(why, ERR_LIMIT, "the address of a PostgreSQL database has at most %d characters",
                        WHERE_BYTES - 10);
     *out = PQconnectdbParams(names, values, 1);
+    if (*out && PQstatus(*out) != CONNECTION_OK)
+        e = is_refused(values) ? ERR_AUTH : ERR_UNREACHABLE;
     explicit_bzero(text, sizeof text);
     if (!*out)
         return ERR_NOMEM;
     PQsetNoticeProcessor(*out, hear_nothing, NULL);
-    return PQstatus(*out) == CONNECTION_OK ? ERR_OK : tell(why, ERR_UNREACHABLE, PQerrorMessage(*out));
+    PQsetnonblocking(*out, 1);
+    return e ? tell(why, e, PQerrorMessage(*out)) : ERR_OK;
 }
 
 static enum err check_server(PGconn *db, struct why *why)
@@ -300,13 +389,13 @@ static enum err check_server(PGconn *db, struct why *why)
 static enum err take_lock(PGconn *db, struct why *why)
 {
     enum err e = run(db, "SET lock_timeout = '1s'", why);
-    PGresult *r = e ? NULL : PQexec(db, "SELECT pg_advisory_lock(" LOCK ")");
+    PGresult *r = e ? NULL : exec(db, "SELECT pg_advisory_lock(" LOCK ")");
     const char *code = r ? PQresultErrorField(r, PG_DIAG_SQLSTATE) : NULL;
 
     if (!e && code && strcmp(code, "55P03") == 0)
         e = why_set(why, ERR_BUSY, "another tracker uses database %s on %s", PQdb(db), PQhost(db));
     else if (!e && !is_good(r))
-        e = tell(why, ERR_IO, PQerrorMessage(db));
+        e = tell(why, ERR_IO, words_of(db));
     PQclear(r);
     return e ? e : run(db, "RESET lock_timeout", why);
 }
@@ -376,6 +465,13 @@ void pg_close(struct store *s)
     free(s);
 }
 
+/* Cut, or silent, since it was connected. */
+static bool is_away(const PGconn *db)
+{
+    return db && (PQstatus(db) == CONNECTION_BAD ||
+                  (PQpipelineStatus(db) == PQ_PIPELINE_OFF && PQtransactionStatus(db) == PQTRANS_ACTIVE));
+}
+
 enum err pg_open(const char *where, const struct clock *clock, struct store **out, struct why *why)
 {
     struct store *s = calloc(1, sizeof *s);
@@ -395,8 +491,8 @@ enum err pg_open(const char *where, const struct clock *clock, struct store **ou
         e = open_flusher(s, where, why);
     if (!e)
         e = prepare(s, why);
-    if (e && e != ERR_UNREACHABLE && s->db && PQstatus(s->db) == CONNECTION_BAD) /* cut meanwhile */
-        e = tell(why, ERR_UNREACHABLE, PQerrorMessage(s->db));
+    if (e && e != ERR_UNREACHABLE && e != ERR_AUTH && (is_away(s->db) || is_away(s->flusher)))
+        e = tell(why, ERR_UNREACHABLE, words_of(is_away(s->db) ? s->db : s->flusher));
     if (e) {
         pg_close(s);
         return e;
@@ -433,6 +529,12 @@ enum err pg_commit(struct store *s, struct why *why)
         atomic_store(&s->unflushed, true);
     s->writing = false;
     return e ? why_set(why, e, "%s", s->why.text) : ERR_OK;
+}
+
+void pg_words(struct store *s, struct why *why)
+{
+    if (s->failed)
+        *why = s->why;
 }
 
 /* The log of the database up to here is on the disk, and where the server waits for replicas, on theirs. */

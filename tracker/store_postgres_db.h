@@ -38,6 +38,7 @@ struct store {
     bool writing, failed;  /* failed: nothing can be done any more, see why */
     atomic_bool unflushed; /* something was committed since the last flush */
     int n_queued;          /* statements whose answers were not read */
+    size_t queued_bytes;   /* of their parameters */
     int64_t heard_ns;      /* the server answered then */
     struct why why;
 };
@@ -52,6 +53,7 @@ enum err pg_open(const char *where, const struct clock *clock, struct store **ou
 void pg_close(struct store *s);
 enum err pg_commit(struct store *s, struct why *why);
 enum err pg_flush(struct store *s, struct why *why);
+void pg_words(struct store *s, struct why *why);
 
 /* Queues a statement within the transaction, begun where there is none; what fails may be told later, by the commit at
  * the latest. ERR_IO. */

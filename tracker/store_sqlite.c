@@ -596,6 +596,7 @@ const struct store_ops store_sqlite = {
     .close = db_close,
     .commit = db_commit,
     .flush = db_flush,
+    .words = db_words,
     .job_put = job_put,
     .sums_put = sums_put,
     .mode_put = mode_put,

@@ -367,6 +367,14 @@ enum err db_commit(struct store *s, struct why *why)
     return e;
 }
 
+void db_words(struct store *s, struct why *why)
+{
+    const int rc = sqlite3_errcode(s->db) & 0xff;
+
+    if (rc != SQLITE_OK && rc != SQLITE_ROW && rc != SQLITE_DONE)
+        why_set(why, ERR_IO, "store %s: %s", sqlite3_db_filename(s->db, "main"), sqlite3_errmsg(s->db));
+}
+
 enum err db_flush(struct store *s, struct why *why)
 {
     const int64_t serial = atomic_load(&s->serial), n_settled = atomic_load(&s->n_settled);

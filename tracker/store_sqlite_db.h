@@ -53,6 +53,7 @@ enum err db_open(const char *where, const struct clock *clock, struct store **ou
 void db_close(struct store *s);
 enum err db_commit(struct store *s, struct why *why);
 enum err db_flush(struct store *s, struct why *why);
+void db_words(struct store *s, struct why *why);
 
 /* ---- statements ---- */
 

@@ -53,6 +53,8 @@ static enum err load(struct tracker *t)
         e = t->o.ops->each_mode(t->o.store, agent_mode_load, t);
     if (!e)
         e = t->o.ops->each_live_trial(t->o.store, trial_load, t);
+    if (!e && t->is_starved)
+        e = ERR_NOMEM;
     return e ? e : t->o.ops->next_trial(t->o.store, &t->next_trial);
 }
 
@@ -70,8 +72,10 @@ enum err tracker_new(const struct tracker_options *options, struct tracker **out
     if (!e)
         e = load(t);
     if (e) {
+        why_set(why, e, "%s", err_words(e));
+        options->ops->words(options->store, why);
         tracker_free(t);
-        return why_set(why, e, "the store cannot be loaded: %s", err_words(e));
+        return why_prefix(why, e, "the store cannot be loaded");
     }
     *out = t;
     return ERR_OK;

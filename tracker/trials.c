@@ -45,6 +45,7 @@ void trial_load(const struct trial_row *row, void *tracker)
     struct tracker_job *j = table_get_i64(&t->jobs, row->job);
     struct tracker_trial *tr = j ? calloc(1, sizeof *tr) : NULL;
 
+    t->is_starved |= j && !tr;
     if (!tr)
         return;
     *tr = (struct tracker_trial){.id = row->id, .n = row->n, .token = row->token, .attempts = row->attempts, .job = j};
@@ -54,6 +55,7 @@ void trial_load(const struct trial_row *row, void *tracker)
     if (table_put_i64(&t->trials, tr->id, tr) != ERR_OK || lane_add(t, tr, row->key, false) != ERR_OK) {
         table_remove_i64(&t->trials, tr->id);
         free(tr);
+        t->is_starved = true;
         return;
     }
     if (row->state == TRIAL_LEASED) {
@@ -223,8 +225,8 @@ static enum err read_trial(struct call *c, const cJSON *item, const struct track
 
     if (!e && !offer.key && !j->key[0])
         e = why_set(&c->why, ERR_INPUT, "trial_offer: member key: job j%lld has none", (long long)j->id);
-    if (!e && json_print(offer.body, body) != ERR_OK)
-        e = why_set(&c->why, ERR_LIMIT, "'body' of a trial over %d bytes", MAX_TRIAL_BODY);
+    if (!e && (e = json_print(offer.body, body)) == ERR_LIMIT)
+        why_set(&c->why, e, "'body' of a trial over %d bytes", MAX_TRIAL_BODY);
     if (e)
         return e;
     *r = (struct trial_row){.job = j->id,
@@ -328,7 +330,7 @@ static enum err add_new(struct call *c, struct tracker_job *j, struct trial_row 
     if (row->state == TRIAL_DONE)
         return keep_answer(c, j, row, same);
     trial_load(row, t);
-    return ERR_OK;
+    return t->is_starved ? ERR_NOMEM : ERR_OK;
 }
 
 static enum err add_one(struct call *c, struct tracker_job *j, const cJSON *item)

@@ -36,6 +36,13 @@ static enum err flush(struct store *s, struct why *why)
     return store_faults.flush_fails ? why_set(why, ERR_IO, "the disk of this test is full") : REAL->flush(s, why);
 }
 
+static void words(struct store *s, struct why *why)
+{
+    (void)s;
+    if (store_faults.fail_at && store_faults.n_calls >= store_faults.fail_at)
+        why_set(why, ERR_IO, "the disk of this test is full");
+}
+
 static enum err job_put(struct store *s, const struct job_row *row)
 {
     return fails() ? ERR_IO : REAL->job_put(s, row);
@@ -151,6 +158,7 @@ const struct store_ops faulty_store = {
     .close = close_real,
     .commit = commit,
     .flush = flush,
+    .words = words,
     .job_put = job_put,
     .sums_put = sums_put,
     .mode_put = mode_put,

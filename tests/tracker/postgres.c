@@ -73,7 +73,8 @@ static void show_log(const struct postgres *p)
 
 static void make(struct postgres *p)
 {
-    char data[300];
+    char data[320];
+    FILE *hba;
     const char *const argv[] = {"initdb", "-D",   data,         "-U",        "tune", "--auth=trust",
                                 "-E",     "UTF8", "--locale=C", "--no-sync", NULL};
     int status = -1;
@@ -84,6 +85,11 @@ static void make(struct postgres *p)
         show_log(p);
         fail_msg("initdb ended with %d", status);
     }
+    snprintf(data, sizeof data, "%s/data/pg_hba.conf", p->dir);
+    hba = fopen(data, "w");
+    assert_non_null(hba);
+    fprintf(hba, "local all stranger scram-sha-256\nlocal all all trust\n");
+    assert_int_equal(fclose(hba), 0);
 }
 
 void postgres_restart(struct postgres *p)
@@ -139,6 +145,21 @@ void postgres_crash(struct postgres *p)
 
     kill(p->pid, SIGKILL);
     assert_int_equal(proc_wait(p->pid, START_MS, &status), ERR_OK);
+}
+
+void postgres_signal(const struct postgres *p, int signal)
+{
+    char path[64];
+    FILE *children;
+    int child;
+
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)p->pid, (int)p->pid);
+    kill(p->pid, signal); /* it starts no more */
+    children = fopen(path, "r");
+    assert_non_null(children);
+    while (fscanf(children, "%d", &child) == 1)
+        kill(child, signal);
+    fclose(children);
 }
 
 void postgres_stop(struct postgres *p)

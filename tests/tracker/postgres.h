@@ -16,11 +16,14 @@ struct postgres {
     int n_stores;
 };
 
-/* False, with words to stderr, where no server is installed; every other failure is one of the test. */
+/* False, with words to stderr, where no server is installed; every other failure is one of the test. Whoever comes is
+ * let in, but a role `stranger` has to show a password. */
 bool postgres_start(struct postgres *p);
 /* kill -9 of the server and all that serves connections; and a new one on what is left. */
 void postgres_crash(struct postgres *p);
 void postgres_restart(struct postgres *p);
+/* SIGSTOP, or SIGCONT, of all its processes. */
+void postgres_signal(const struct postgres *p, int signal);
 /* Ends it and removes its directory. */
 void postgres_stop(struct postgres *p);
 

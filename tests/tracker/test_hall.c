@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The core loop without sockets: turns, long polls and who gets a reply, on a clock that the test turns. */
 #include "tests/tracker/faulty_store.h"
+#include "tests/tracker/life.h"
 #include "tests/tracker/rig.h"
 
 #include <setjmp.h>
@@ -491,92 +492,9 @@ static void a_pause_of_the_tracker_ends_no_lease(void **state)
 
 /* ---- a store that fails ---- */
 
-/* What was acknowledged before the store failed. */
-struct acknowledged {
-    int n_jobs, n_added, n_leases, n_results, n_blobs, n_builds;
-    bool failed; /* and nothing was said after that */
-};
-
-/* One request; false when the tracker has to end. Then nobody may have a reply. */
-static bool ask(struct rig *r, struct acknowledged *a, int *count_of, const char *op, const char *format, ...)
-{
-    struct caller *left = NULL;
-    struct caller c;
-    struct buf bytes;
-    va_list list;
-    struct why why = {""};
-
-    if (a->failed)
-        return false;
-    va_start(list, format);
-    rig_encode(r, rig_request(r, op, args_of(format, list)), NULL, &bytes);
-    va_end(list);
-    c = caller_of(&bytes, 1);
-    a->failed = !hall_begin(&r->hall) || !hall_enter(&r->hall, &c) || !hall_end(&r->hall, NULL, 0, &left, &why);
-    if (a->failed)
-        assert_null(left);
-    else
-        *count_of += strstr(buf_text(&c.reply) + MESSAGE_HEADER_BYTES, "\"ok\":true") != NULL;
-    r->hall.left = NULL; /* a failed turn lets nobody leave */
-    buf_fini(&c.reply);
-    buf_fini(&bytes);
-    rig_sleep(r, HALL_TICK_MS);
-    return !a->failed;
-}
-
-static const char answer_format[] = "{'trial':'t%d','token':1,'envelope':{'status':'ok','time_ns':5},'record':'x'}";
-
-/* A life that uses every write of the store. */
-static void live(struct rig *r, struct acknowledged *a)
-{
-    int ignored = 0;
-
-    ask(r, a, &a->n_jobs, "job_submit", "{'body':'b','key':'cpu','lease':true}");
-    ask(r, a, &ignored, "agent_register", "{'agent':'a','nonce':'n','key':'cpu','fingerprint':'%s','arch':'sm_1'}",
-        hash_of(-1));
-    ask(r, a, &ignored, "builder_register", "{'agent':'b','nonce':'n','arches':['sm_1']}");
-    for (int i = 0; i < 4; i++)
-        ask(r, a, &a->n_added, "trial_add", "{'job':'j1','token':1,'trials':[{'n':%d,'program':'%s','body':{}}]}", i,
-            hash_of(i));
-    ask(r, a, &ignored, "build_lease", "{'agent':'b','max':8}");
-    for (int i = 0; i < 4; i++)
-        ask(r, a, &a->n_builds, "build_result", "{'program':'%s','arch':'sm_1','status':'ok','blobs':[],'body':{}}",
-            hash_of(i));
-    ask(r, a, &a->n_leases, "trial_lease", "{'agent':'a','max':3}");
-    ask(r, a, &a->n_results, "trial_result", answer_format, 1);
-    ask(r, a, &ignored, "trial_release", "{'trials':[{'trial':'t2','token':1}]}");
-    ask(r, a, &ignored, "agent_bye", "{'agent':'a'}");
-    ask(r, a, &ignored, "blob_have", "{'sha256':['%s']}", hash_of(1));
-    ask(r, a, &ignored, "job_release", "{'job':'j1','token':1}");
-    ask(r, a, &ignored, "job_lease", "{}");
-    ask(r, a, &ignored, "record_wait", "{'job':'j1','after':0}");
-    ask(r, a, &ignored, "requeue", "{'job':'j1'}");
-    ask(r, a, &a->n_results, "trial_result", answer_format, 2);
-    ask(r, a, &ignored, "job_done", "{'job':'j1','token':2}");
-}
-
-/* All that was acknowledged is there when the tracker is started again; only an unsaid request may be there besides. */
-static void check_after(struct rig *r, const struct acknowledged *a)
-{
-    const struct tracker_job *j;
-
-    r->options.ops = store_table[0];
-    rig_crash(r);
-    rig_check_books(r->t);
-    assert_true((int)r->t->jobs.n >= a->n_jobs);
-    j = table_get_i64(&r->t->jobs, 1);
-    if (!j)
-        return;
-    assert_int_equal(j->n_done, a->n_results);
-    assert_int_equal(j->seq, a->n_results);
-    assert_int_equal(j->state == JOB_OPEN, a->failed);
-    if (a->failed)
-        assert_int_equal(j->n_open + j->n_leased, a->n_added - a->n_results);
-}
-
 static void nobody_is_answered_after_the_store_failed_and_nothing_acknowledged_is_lost(void **state)
 {
-    struct acknowledged a;
+    struct life a;
     int64_t n_calls = 1, fail_at = 0, n_failed = 0;
 
     (void)state;
@@ -589,7 +507,7 @@ static void nobody_is_answered_after_the_store_failed_and_nothing_acknowledged_i
         rig_start(&r);
         store_faults = (struct store_faults){.fail_at = fail_at};
         memset(&a, 0, sizeof a);
-        live(&r, &a);
+        life_live(&a, &r);
         if (fail_at == 0) {
             n_calls = store_faults.n_calls;
             assert_false(a.failed);
@@ -598,7 +516,8 @@ static void nobody_is_answered_after_the_store_failed_and_nothing_acknowledged_i
         }
         assert_int_equal(a.failed, fail_at > 0);
         n_failed += a.failed;
-        check_after(&r, &a);
+        r.options.ops = store_table[0];
+        life_check(&a, &r);
         rig_stop(&r);
         fail_at++;
     }

@@ -207,26 +207,37 @@ static void the_poll_of_a_closed_connection_gets_nothing(void **state)
     client_close(c);
 }
 
-static void nobody_is_answered_once_the_store_failed(void **state)
+/* Of the n-th call of the store from now on; 0: of its flush. */
+static void expect_failure(struct place *p, int64_t fail_at)
 {
-    struct place *p = *state;
     struct client *c = client_of(p);
     struct why why = {""};
-    struct buf page;
 
     cJSON_Delete(must(c, "job_submit", "{\"body\":\"b\"}", 0));
-    store_faults.n_calls = 0;
-    store_faults.fail_at = 2; /* the put goes well, the commit does not */
+    store_faults = (struct store_faults){.fail_at = fail_at, .flush_fails = !fail_at};
     assert_int_equal(client_call(c, "job_submit", cJSON_Parse("{\"body\":\"b\"}"), NULL, -9500, NULL, NULL, NULL),
                      ERR_UNREACHABLE);
     for (int i = 0; i < 500 && !server_failed(p->s, &why); i++)
         clock_sleep_ms(10);
     assert_true(server_failed(p->s, &why));
     assert_string_equal(why.text, "the disk of this test is full");
+    client_close(c);
+}
+
+static void nobody_is_answered_once_the_store_failed(void **state)
+{
+    struct place *p = *state;
+    struct buf page;
+
+    expect_failure(p, 2); /* the put goes well, the commit does not */
     buf_init(&page, 1 << 20);
     assert_int_equal(server_page(p->s, page_metrics, &page), ERR_BUSY);
     buf_fini(&page);
-    client_close(c);
+}
+
+static void a_write_that_fails_is_told_in_the_words_of_the_store(void **state)
+{
+    expect_failure(*state, 1);
 }
 
 /* Another connection's call is executed meanwhile, and both are answered when the disk is there again. */
@@ -252,19 +263,7 @@ static void replies_wait_for_the_disk_and_the_next_transaction_does_not(void **s
 
 static void nobody_is_answered_once_the_disk_failed(void **state)
 {
-    struct place *p = *state;
-    struct client *c = client_of(p);
-    struct why why = {""};
-
-    cJSON_Delete(must(c, "job_submit", "{\"body\":\"b\"}", 0));
-    store_faults.flush_fails = true;
-    assert_int_equal(client_call(c, "job_submit", cJSON_Parse("{\"body\":\"b\"}"), NULL, -9500, NULL, NULL, NULL),
-                     ERR_UNREACHABLE);
-    for (int i = 0; i < 500 && !server_failed(p->s, &why); i++)
-        clock_sleep_ms(10);
-    assert_true(server_failed(p->s, &why));
-    assert_string_equal(why.text, "the disk of this test is full");
-    client_close(c);
+    expect_failure(*state, 0);
 }
 
 static void an_address_that_is_taken_or_none_is_told(void **state)
@@ -777,6 +776,7 @@ int main(void)
         FACT(many_connections_are_served_at_once),
         FACT(the_poll_of_a_closed_connection_gets_nothing),
         FACT(nobody_is_answered_once_the_store_failed),
+        FACT(a_write_that_fails_is_told_in_the_words_of_the_store),
         FACT(replies_wait_for_the_disk_and_the_next_transaction_does_not),
         FACT(nobody_is_answered_once_the_disk_failed),
         FACT(an_address_that_is_taken_or_none_is_told),

@@ -45,6 +45,32 @@ static void each_store(void (*test)(struct place *p))
     }
 }
 
+/* Two rows under one id: a server may tell so with the next read only. */
+static void tells_failures(struct place *p)
+{
+    const struct job_row row = {.id = 1, .title = "t", .user = "u", .key = "k", .body = "b", .request = "r"};
+    struct why why = {""};
+    struct job_row read = {0};
+    enum err e;
+
+    p->ops->words(p->s, &why);
+    assert_string_equal(why.text, "");
+    assert_int_equal(p->ops->job_put(p->s, &row), ERR_OK);
+    e = p->ops->job_put(p->s, &row);
+    if (!e)
+        e = p->ops->each_job(p->s, 0, take_job, &read);
+    assert_int_equal(e, ERR_IO);
+    p->ops->words(p->s, &why);
+    if (!strstr(why.text, "jobs")) /* the table's name */
+        fail_msg("'%s'", why.text);
+}
+
+static void a_failed_write_is_told_in_the_words_of_the_database(void **state)
+{
+    (void)state;
+    each_store(tells_failures);
+}
+
 static void add_mode(const char *agent, enum mode mode, const char *user, void *text)
 {
     snprintf((char *)text + strlen(text), 64 - strlen(text), "%s %d %s;", agent, (int)mode, user);
@@ -461,6 +487,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_backup_of_an_open_store_is_a_store),
         cmocka_unit_test(a_backup_is_made_while_others_write),
         cmocka_unit_test(a_second_tracker_is_kept_out),
+        cmocka_unit_test(a_failed_write_is_told_in_the_words_of_the_database),
     };
     const struct CMUnitTest without_server[] = {
         cmocka_unit_test(a_backup_that_failed_leaves_nothing),

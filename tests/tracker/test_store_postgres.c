@@ -4,11 +4,15 @@
 #include "tests/tracker/postgres.h"
 
 #include "core/buf.h"
+#include "core/clock.h"
 #include "core/hash.h"
 #include "tracker/store.h"
 
 #include <libpq-fe.h>
+#include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +83,7 @@ static void a_cut_connection_is_told_and_drops_what_was_not_committed(void **sta
     char where[512];
     struct why why = {""};
     struct store *s;
+    int n = 0;
 
     (void)state;
     postgres_place(&server, where, sizeof where);
@@ -90,6 +95,10 @@ static void a_cut_connection_is_told_and_drops_what_was_not_committed(void **sta
     assert_int_equal(ops->commit(s, &why), ERR_IO);
     assert_non_null(strstr(why.text, "PostgreSQL"));
     assert_int_equal(ops->commit(s, &why), ERR_IO); /* for good */
+    why.text[0] = '\0';
+    assert_int_equal(ops->each_job(s, 0, count_job, &n), ERR_IO);
+    ops->words(s, &why);
+    assert_non_null(strstr(why.text, "PostgreSQL: "));
     ops->close(s);
     assert_int_equal(n_jobs_at(where), 1);
 }
@@ -203,6 +212,92 @@ static void a_server_without_free_connections_is_out_of_reach_and_serves_whom_it
     ops->close(first);
 }
 
+/* Who waits for a stopped server for ever waits for this, and is answered then. */
+static atomic_bool is_over;
+
+static void *thaw(void *arg)
+{
+    for (int i = 0; i < 1100 && !atomic_load(&is_over); i++)
+        clock_sleep_ms(50);
+    postgres_signal(&server, SIGCONT);
+    return arg;
+}
+
+/* Stopped, or its machine is, with the connections open: what waits for it ends, and says so. */
+static void a_server_that_stands_still_is_given_up(void **state)
+{
+    char where[512], large[20000];
+    struct store *s[3];
+    struct why why[3] = {{""}, {""}, {""}};
+    pthread_t thread;
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        postgres_place(&server, where, sizeof where);
+        s[i] = open_at(where);
+        put_job(s[i], 1);
+        assert_int_equal(ops->commit(s[i], &why[i]), ERR_OK);
+    }
+    postgres_signal(&server, SIGSTOP);
+    atomic_store(&is_over, false);
+    pthread_create(&thread, NULL, thaw, NULL);
+    put_job(s[0], 2);
+    assert_int_equal(ops->commit(s[0], &why[0]), ERR_IO);
+    assert_int_equal(ops->flush(s[1], &why[1]), ERR_IO);
+    memset(large, 'x', sizeof large);
+    for (int64_t id = 2; id < 400 && !why[2].text[0]; id++) { /* more than the socket takes */
+        const struct job_row row = {.id = id, .title = "t", .user = "u", .key = "k", .body = large, .request = "r"};
+
+        large[sizeof large - 1] = '\0';
+        if (ops->job_put(s[2], &row) != ERR_OK)
+            ops->words(s[2], &why[2]);
+    }
+    atomic_store(&is_over, true);
+    pthread_join(thread, NULL);
+    for (int i = 0; i < 3; i++) {
+        if (!strstr(why[i].text, "has not answered for 10 s"))
+            fail_msg("%d: '%s'", i, why[i].text);
+        ops->close(s[i]);
+    }
+}
+
+/* Nothing that waiting mends: a standby that waits for it would wait for ever. */
+static void who_is_refused_is_told_so(void **state)
+{
+    const struct {
+        const char *peer, *words;
+    } bad[] = {{"stranger:hunter2@/postgres", "password authentication failed"},
+               {"stranger@/postgres", "no password"},
+               {"nobody-at-all@/postgres", "does not exist"},
+               {"tune@/no_such_database", "does not exist"}};
+
+    (void)state;
+    postgres_run(&server, "", "CREATE ROLE stranger LOGIN PASSWORD 'x'");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct store *s = NULL;
+        struct why why = {""};
+        char where[600];
+
+        snprintf(where, sizeof where, "//%s?host=%s", bad[i].peer, server.dir);
+        assert_int_equal(ops->open(where, &a_clock, &s, &why), ERR_AUTH);
+        if (!strstr(why.text, bad[i].words) || strstr(why.text, "hunter2"))
+            fail_msg("%s: %s", where, why.text);
+    }
+}
+
+static void a_server_that_is_away_is_out_of_reach(void **state)
+{
+    const char *const away[] = {"//tune:hunter2@127.0.0.1:1/db", "//tune:hunter2@/db?host=/nowhere"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof away / sizeof *away; i++) {
+        struct store *s = NULL;
+        struct why why = {""};
+
+        assert_int_equal(ops->open(away[i], &a_clock, &s, &why), ERR_UNREACHABLE);
+    }
+}
+
 /* As large as blobs may be, in the pieces that clients send, the last one first. */
 static void the_largest_blob_comes_in_pieces_and_goes_in_parts(void **state)
 {
@@ -314,6 +409,9 @@ int main(void)
         cmocka_unit_test(a_flush_by_a_cut_connection_says_so),
         cmocka_unit_test(a_killed_server_has_what_was_flushed),
         cmocka_unit_test(a_server_without_free_connections_is_out_of_reach_and_serves_whom_it_has),
+        cmocka_unit_test(a_server_that_stands_still_is_given_up),
+        cmocka_unit_test(who_is_refused_is_told_so),
+        cmocka_unit_test(a_server_that_is_away_is_out_of_reach),
         cmocka_unit_test(the_largest_blob_comes_in_pieces_and_goes_in_parts),
         cmocka_unit_test(databases_of_a_newer_program_or_of_others_are_left_alone),
         cmocka_unit_test(addresses_that_are_none_are_refused_without_their_password),

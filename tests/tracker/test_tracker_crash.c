@@ -409,6 +409,54 @@ static void a_tracker_that_is_stopped_loses_the_store_and_ends(void **state)
     farm_stop(&f[1]);
 }
 
+/* Of the machine of the server, say: the sessions stay, and nothing comes by them. */
+static void a_server_that_stands_still_ends_its_tracker_and_loses_nothing(void **state)
+{
+    char store[640], urls[256];
+    struct farm f[2];
+    static struct crew c;
+    struct rng rng;
+    int ended, status = 0;
+
+    (void)state;
+    rng_init(&rng, (uint64_t)setting("TUNE_SEED", 1));
+    pair_start(f, store, sizeof store, urls, sizeof urls);
+    crew_start(&c, urls);
+    for (int told = 0; works(&c) && told < 2; told++) { /* by itself, and when it is told to end */
+        wait_for_work(&c, &rng, 10000);
+        ended = active_of(f);
+        postgres_signal(&server, SIGSTOP);
+        if (told) {
+            kill(f[ended].pid, SIGTERM);
+            assert_int_equal(proc_wait(f[ended].pid, 60000, &status), ERR_OK);
+            assert_true(WIFEXITED(status));
+        } else {
+            assert_int_equal(expect_end(f), ended);
+        }
+        postgres_signal(&server, SIGCONT);
+        assert_int_equal(active_of(f), !ended);
+        farm_restart(&f[ended]);
+    }
+    crew_end(&c, 0);
+    farm_stop(&f[0]);
+    farm_stop(&f[1]);
+}
+
+static void a_standby_whom_the_server_refuses_ends(void **state)
+{
+    char store[640];
+    struct farm f = {.store = store, .standby = true};
+    int status = 0;
+
+    (void)state;
+    snprintf(store, sizeof store, "postgres://nobody-at-all@/postgres?host=%s", server.dir);
+    farm_start(&f);
+    assert_int_equal(proc_wait(f.pid, 10000, &status), ERR_OK);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+    f.pid = 0;
+    farm_stop(&f);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest alone[] = {
@@ -418,6 +466,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_standby_takes_over_from_a_tracker_that_is_killed),
         cmocka_unit_test(a_server_that_is_killed_loses_nothing_that_was_acknowledged),
         cmocka_unit_test(a_tracker_that_is_stopped_loses_the_store_and_ends),
+        cmocka_unit_test(a_server_that_stands_still_ends_its_tracker_and_loses_nothing),
+        cmocka_unit_test(a_standby_whom_the_server_refuses_ends),
     };
     int n_failed;
 

@@ -6,6 +6,7 @@
 #include "tests/tracker/faulty_store.h"
 #include "tests/tracker/postgres.h"
 #include "tests/tracker/random_farm.h"
+#include "tests/tracker/random_shares.h"
 
 #include "core/clock.h"
 
@@ -74,6 +75,24 @@ static void nothing_acknowledged_is_lost_and_everything_ends(void **state)
     assert_true(sums.stats.answered_from_store > 0 && sums.stats.builds > 0);
 }
 
+#define FARMS_A_LIFE 50 /* a life of shares is long: there is one for so many seeds of the other */
+
+static void users_and_jobs_share_what_devices_there_are_whatever_comes(void **state)
+{
+    const int64_t began_ns = clock_now_ns();
+    struct shares_sums sums = {.n_checks = 0};
+    const uint64_t n = n_seeds < FARMS_A_LIFE ? 1 : n_seeds / FARMS_A_LIFE;
+
+    (void)state;
+    for (living = first_seed; living < first_seed + n; living++)
+        random_shares_live(living, &sums);
+    living = 0;
+    printf("%" PRIu64 " lives in %.1f s: %" PRId64
+           " times two were compared, at most %.0f %% of what is allowed apart\n",
+           n, (double)(clock_now_ns() - began_ns) / 1e9, sums.n_checks, 100 * sums.farthest);
+    assert_true(n < 10 || sums.n_checks > 1000);
+}
+
 static struct postgres server;
 
 static void place_on_server(char *out, size_t n_out)
@@ -108,6 +127,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(nothing_acknowledged_is_lost_and_everything_ends, tell_seed),
+        cmocka_unit_test_teardown(users_and_jobs_share_what_devices_there_are_whatever_comes, tell_seed),
     };
     int n_failed;
 

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """tune_kernel and Runner on this machine's OpenCL device."""
 import os
+import subprocess
+import sys
+import time
 import unittest
 
 import numpy as np
@@ -29,6 +32,26 @@ PARAMS = {"block_size_x": [16, 64, 256], "VEC": [1, 3, 4]}
 GRID = {"grid_div_x": ["block_size_x", "VEC"]}
 FAST = {"iterations": 1, "min_repeat_ms": 1, "quiet": True}
 ANSWER = [None, None, A + B, None]
+
+
+def until(what):
+    for _ in range(600):
+        if what():
+            return
+        time.sleep(0.1)
+    raise AssertionError("not within a minute")
+
+
+def running(word):
+    """Processes that name it."""
+    out = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as f:
+                out += [pid] if word.encode() in f.read().split(b"\0") else []
+        except OSError:
+            pass
+    return out
 
 
 def tuned(**more):
@@ -116,6 +139,20 @@ class Kernel(unittest.TestCase):
             tuned(callback=callback, cache="ends.jsonl")
         results, _ = tuned(cache="ends.jsonl", strategy="grid")
         self.assertEqual(len(results), 9)
+
+    def test_when_python_is_killed_the_run_ends_and_its_log_resumes(self):
+        code = f"""
+import sys; sys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r})
+from test_kernel import *
+tune.tune_kernel("add", SOURCE, N, ARGS, {{"block_size_x": list(range(1, 2000))}}, trials=1999, cache="killed.jsonl")
+"""
+        child = subprocess.Popen([sys.executable, "-c", code])
+        until(lambda: os.path.exists("killed.jsonl") and len(list(tune.iter_log("killed.jsonl"))) > 2)
+        child.kill()
+        child.wait()
+        until(lambda: not running("killed.jsonl"))
+        self.assertLess(len(list(tune.iter_log("killed.jsonl"))), 1999)
+        self.assertIn(" 0 bad", tune.call("log", "check", "killed.jsonl"))
 
     def test_a_kernel_may_lie_in_a_file_and_be_held_against_another(self):
         with open("add.cl", "w", encoding="utf-8") as f:

@@ -7,6 +7,7 @@ import os
 import random
 import re
 import select
+import signal
 import subprocess
 import sys
 import threading
@@ -287,6 +288,68 @@ class Runs(unittest.TestCase):
         code = "import os; os.environ['TUNE_PROGRAM'] = '/none'; import tune; tune.program()"
         said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stderr
         self.assertIn("TUNE_PROGRAM=/none: no program there", said)
+
+
+class Interrupts(unittest.TestCase):
+    """Ctrl-C in a process of its own, as in a terminal."""
+
+    def interrupted(self, code, ready, **env):
+        """Starts `code`, and interrupts it for each thing that `ready` waits for; its standard error."""
+        more = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": {**os.environ, **env}}
+        child = subprocess.Popen([sys.executable, "-c", code], **more)
+        for is_ready in ready:
+            for _ in range(600):
+                if is_ready():
+                    break
+                time.sleep(0.05)
+            else:
+                child.kill()
+                self.fail(child.communicate()[1])
+            child.send_signal(signal.SIGINT)
+        said = child.communicate(timeout=60)[1]
+        self.assertIn("KeyboardInterrupt", said)
+        self.assertEqual(child.returncode, -signal.SIGINT, said)
+        return said
+
+    def test_an_interrupted_run_leaves_a_whole_log_and_its_traceback(self):
+        code = f"""
+import time, tune
+def slow_callback(event):
+    open("started", "a").close()
+    time.sleep(0.2)
+tune.run(device={REPLAY!r}, trials=200, seed=1, output="i.jsonl", callback=slow_callback)
+"""
+        said = self.interrupted(code, [lambda: os.path.exists("started") and os.path.exists("i.jsonl")])
+        self.assertIn("in slow_callback", said)
+        self.assertIn(" 0 bad", tune.call("log", "check", "i.jsonl"))
+        n = sum(1 for _ in tune.iter_log("i.jsonl"))
+        run = tune.run(device=REPLAY, trials=200, seed=1, output="i.jsonl")
+        knobs = [tuple(r["knobs"].values()) for r in run.records if r["purpose"] == "search"]
+        self.assertGreaterEqual(len(run.records), n)
+        self.assertEqual(len(knobs), len(set(knobs)))
+
+    def test_the_end_is_waited_for_and_a_second_one_is_at_once(self):
+        """A program in the place of `tune` notes its interrupts and ends at the second."""
+        with open("notes", "w", encoding="utf-8") as f:
+            f.write(
+                "#!/bin/sh\nn=0\n"
+                "trap 'n=$((n + 1)); echo $n >>signals; [ $n -lt 2 ] || { echo ended >>signals; exit 4; }' INT\n"
+                'echo \'{"event":"start"}\'\necho ready >>signals\nwhile :; do sleep 0.1; done\n'
+            )
+        os.chmod("notes", 0o755)
+
+        def has(words):
+            return lambda: os.path.exists("signals") and open("signals", encoding="utf-8").read().split()[-1] == words
+
+        code = "import tune; tune.run('x')"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.interrupted(code, [has("ready"), has("1")], TUNE_PROGRAM=os.path.abspath("notes"))
+            for _ in range(100):
+                if has("ended")():
+                    break
+                time.sleep(0.05)
+            self.assertTrue(has("ended")())
 
 
 class Links(unittest.TestCase):

@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MAX_LOG_WARNINGS 10 /* a log of noise does not fill the screen */
@@ -49,9 +50,17 @@ void cmd_catch_interrupts(void)
     signal(SIGPIPE, SIG_IGN);
 }
 
+/* Nobody reads what is told any more: who started us has ended. A file that is full is not meant. */
+static bool reader_is_gone(void)
+{
+    struct stat s;
+
+    return ferror(stdout) && fstat(STDOUT_FILENO, &s) == 0 && (S_ISFIFO(s.st_mode) || S_ISSOCK(s.st_mode));
+}
+
 bool cmd_interrupted(void)
 {
-    return n_interrupts > 0;
+    return n_interrupts > 0 || reader_is_gone();
 }
 
 static bool go_on_computing(const struct workload *w, double waited_s, void *arg)

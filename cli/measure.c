@@ -2,6 +2,7 @@
 /* measure.c - `tune measure`: one config, or a person's own program, measured once. */
 #include "cli/config.h"
 
+#include "core/buf.h"
 #include "kernels/template.h"
 #include "tuner/failures.h"
 #include "tuner/measure.h"
@@ -33,10 +34,27 @@ struct result {
     const struct cli *cli;
     enum record_status status;
     double predicted_flops; /* of the template's roofline, at the device's peak; 0 = it has none */
+    struct task task;       /* with the arm and the config that are measured; has_task: not of a program file */
+    bool has_task;
+    size_t i_arm;
+    struct config config;
 };
 
-static void print_record(const struct record *r, double predicted_flops)
+static void print_metrics(const struct result *result, const struct record *r)
 {
+    struct buf text;
+
+    buf_init(&text, 4096);
+    table_metrics("  metrics: ", &result->task.arms[result->i_arm], &result->config, r->time_ns, &text);
+    if (text.len)
+        puts(buf_text(&text));
+    buf_fini(&text);
+}
+
+static void print_record(const struct record *r, const struct result *result)
+{
+    const double predicted_flops = result->predicted_flops;
+
     printf("%s\n  %s%s%s", r->workload ? r->workload : "", r->template_id, r->template_id[0] ? " " : "",
            status_name(r->status));
     if (r->stage[0])
@@ -49,6 +67,8 @@ static void print_record(const struct record *r, double predicted_flops)
         printf("  roofline: %.4f ms at the peak of %.1f GFLOPS; measured %.2f times that\n",
                predicted_flops / task_peak_gflops(r) / 1e6, task_peak_gflops(r),
                r->time_ns * task_peak_gflops(r) / predicted_flops);
+    if (r->status == STATUS_OK && result->has_task)
+        print_metrics(result, r);
     if (r->why)
         printf("  %s\n", r->why);
     if (failure_remedy(r)[0])
@@ -65,7 +85,7 @@ static enum err take(int64_t n, const struct record *r, const char *line, void *
     if (cli_flag(result->cli, "json") || (path && strcmp(path, "-") == 0))
         printf("%s%s", line, line[strlen(line) - 1] == '\n' ? "" : "\n");
     else
-        print_record(r, result->predicted_flops);
+        print_record(r, result);
     return path && strcmp(path, "-") != 0 ? log_append_line(path, line, strlen(line), why) : ERR_OK;
 }
 
@@ -87,10 +107,7 @@ static enum err fill(const struct cli *c, const struct device_choice *d, struct 
                      struct why *why)
 {
     const char *path = cli_text(c, "program");
-    struct config config;
     struct program p;
-    struct task t;
-    size_t i_arm;
     enum err e;
 
     if (path) {
@@ -101,14 +118,14 @@ static enum err fill(const struct cli *c, const struct device_choice *d, struct 
         program_fini(&p);
         return e;
     }
-    e = cmd_config(c, &d->desc, &t, &i_arm, &config, why);
+    e = cmd_config(c, &d->desc, &result->task, &result->i_arm, &result->config, why);
     if (e)
         return e;
-    if (space_eval(t.arms[i_arm].space, &config, "predicted_flops", &result->predicted_flops))
+    result->has_task = true;
+    if (space_eval(result->task.arms[result->i_arm].space, &result->config, "predicted_flops",
+                   &result->predicted_flops))
         result->predicted_flops = 0;
-    e = trial_batch_add(b, &t, TRIAL_SEARCH, i_arm, &config, "user", 0, NULL, why);
-    task_fini(&t);
-    return e;
+    return trial_batch_add(b, &result->task, TRIAL_SEARCH, result->i_arm, &result->config, "user", 0, NULL, why);
 }
 
 static enum err check_farm(void *arg, struct why *why)
@@ -164,6 +181,8 @@ static int run(const struct cli *c)
         e = measure(c, &l, &j, &result, &why);
     link_close(&l);
     job_fini(&j);
+    if (result.has_task)
+        task_fini(&result.task);
     if (e)
         return cmd_fail(e, &why);
     return result.status == STATUS_OK ? EXIT_FINE : EXIT_NO_CONFIG;

@@ -154,6 +154,35 @@ static void print_numerics(const struct row *r, struct buf *out)
         buf_printf(out, "  numerics: %s, errors up to %g of the sum of magnitudes\n", n.name, n.tolerance);
 }
 
+void table_metrics(const char *words, const struct arm *a, const struct config *c, double time_ns, struct buf *out)
+{
+    cJSON *all = a->source->metrics ? a->source->metrics(a, c, time_ns) : NULL;
+    const cJSON *m;
+
+    cJSON_ArrayForEach(m, all)
+    {
+        buf_printf(out, "%s%s=", m == all->child ? words : ", ", m->string);
+        if (isnan(m->valuedouble))
+            buf_puts(out, "-");
+        else
+            buf_printf(out, "%.4g", m->valuedouble);
+    }
+    cJSON_Delete(all);
+}
+
+/* "  metrics: GB/s=12.3; of the default GB/s=4.5" */
+static void print_metrics(const struct row *r, struct buf *out)
+{
+    const struct measured *best = r->best, *before = r->before == best ? NULL : r->before;
+    const size_t start = out->len;
+
+    table_metrics("  metrics: ", &r->task->arms[best->i_arm], &best->config, best->record.time_ns, out);
+    if (before && !isnan(before->value))
+        table_metrics("; of the default ", &r->task->arms[before->i_arm], &before->config, before_ms(r) * 1e6, out);
+    if (out->len > start)
+        buf_puts(out, "\n");
+}
+
 /* Is the naive template's kernel faster than the best by more than their errors? By times, as its column shows. */
 static bool is_naive_faster(const struct row *r)
 {
@@ -217,6 +246,7 @@ static void print_layer(const struct row *r, const struct job *job, struct buf *
         return;
     print_config(r, out);
     print_numerics(r, out);
+    print_metrics(r, out);
     if (r->best->record.verified[0])
         buf_printf(out, "  results: %s, nothing tells what is right\n", r->best->record.verified);
     print_ties(r, out);
@@ -271,16 +301,19 @@ void table_print(const struct job *job, const struct task *tasks, size_t n, cons
 
 static cJSON *measured_json(const struct task *t, const struct measured *m, bool *ok)
 {
+    const struct arm *a = &t->arms[m->i_arm];
     cJSON *o = cJSON_CreateObject();
 
     assert(m->i_arm < t->n_arms);
-    json_add_text(o, "template", t->arms[m->i_arm].id, ok);
+    json_add_text(o, "template", a->id, ok);
     json_add_text(o, "status", status_name(m->record.status), ok);
     if (m->record.verified[0])
         json_add_text(o, "verified", m->record.verified, ok);
     json_add_real(o, "time_ns", m->record.time_ns, ok);
     json_add_real(o, "error_percent", table_error_percent(&m->record), ok);
     json_add_real(o, "gflops", record_gflops(&m->record), ok);
+    if (a->source->metrics)
+        json_add_item(o, "metrics", a->source->metrics(a, &m->config, m->record.time_ns), ok);
     json_add_item(o, "knobs", cJSON_Duplicate(m->record.knobs, 1), ok);
     return o;
 }

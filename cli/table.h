@@ -17,6 +17,10 @@ void table_print(const struct job *job, const struct task *tasks, size_t n, cons
 /* The same facts as an array of objects. NULL on lack of memory. */
 cJSON *table_json(const struct task *tasks, size_t n);
 
+/* Appends words and "GB/s=12.3, x=-", the metrics of a config at a time, - for one without a value; nothing where the
+ * arm's source has none. */
+void table_metrics(const char *words, const struct arm *a, const struct config *c, double time_ns, struct buf *out);
+
 /* Standard error of what a record's value is the median of (its ratio to the anchor, or its time), in percent of the
  * time. */
 double table_error_percent(const struct record *r);

@@ -5,6 +5,7 @@
 
 #include "core/blobs.h"
 #include "core/err.h"
+#include "core/json.h"
 #include "kernels/template.h"
 #include "runtime/program.h"
 #include "search_space/space.h"
@@ -32,6 +33,9 @@ struct source_ops {
      * is known). NULL, both: nothing is known of its arithmetic. */
     struct numerics (*numerics)(const struct task *t, const struct arm *a, const struct config *c);
     double (*least_flops)(const struct task *t, const struct arm *a, const struct config *c);
+    /* Numbers by name that its author wants to read of a config and its time, {} = none; NULL on lack of memory, and so
+     * is the member where no source has any. */
+    cJSON *(*metrics)(const struct arm *a, const struct config *c, double time_ns);
 };
 
 extern const struct source_ops source_template, source_spec, source_recorded;

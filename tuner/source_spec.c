@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* source_spec.c - one arm: the configs of a person's own kernel, of job.spec with all its files. */
 #include "core/err.h"
+#include "core/json.h"
 #include "kernels/spec/spec.h"
 #include "tuner/source.h"
 #include "tuner/task.h"
@@ -35,4 +36,9 @@ static enum err program(const struct task *t, const struct arm *a, const struct 
     return spec_program(a->of.spec, c, out, blobs, why);
 }
 
-const struct source_ops source_spec = {.open = open, .close = close, .program = program};
+static cJSON *metrics(const struct arm *a, const struct config *c, double time_ns)
+{
+    return spec_metrics(a->of.spec, c, time_ns);
+}
+
+const struct source_ops source_spec = {.open = open, .close = close, .program = program, .metrics = metrics};

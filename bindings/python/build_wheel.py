@@ -19,7 +19,8 @@ def version() -> str:
 def metadata() -> str:
     return (
         f"Metadata-Version: 2.1\nName: tune-farm\nVersion: {version()}\nLicense: MIT\nRequires-Python: >=3.9\n"
-        "Summary: A kernel autotuning farm from Python\nProvides-Extra: all\n"
+        "Summary: A kernel autotuning farm from Python: tune_kernel, searches of one's own, logs, kernels at run time\n"
+        "Provides-Extra: all\n"
         + "".join(f'Requires-Dist: {name}; extra == "all"\n' for name in ("numpy", "pandas", "matplotlib"))
     )
 

@@ -25,6 +25,8 @@ void spec_free(struct spec *s)
     }
     for (size_t i = 0; i < s->n_definitions; i++)
         free(s->definitions[i].text);
+    for (size_t i = 0; i < s->n_metrics; i++)
+        expr_free(s->metrics[i].expression);
     free(s->kernel.options);
     free(s->reference.options);
     space_free(s->space);

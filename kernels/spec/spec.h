@@ -61,6 +61,10 @@ struct spec_budget spec_budget(const struct spec *s);
 /* Can the device run it? ERR_UNSUPPORTED with words. */
 enum err spec_fits(const struct spec *s, const struct device_desc *d, struct why *why);
 
+/* The metrics that the file names, of a config and its time: an object of numbers in their order, null where one has no
+ * value. Empty when it names none; NULL on lack of memory. cJSON_Delete it. */
+cJSON *spec_metrics(const struct spec *s, const struct config *c, double time_ns);
+
 /* Appends the macros that a config (knobs by name) is built with, "#define NAME value" a line each. ERR_INPUT with
  * words for knobs that are no config of the space. */
 enum err spec_macros(const struct spec *s, const cJSON *knobs, struct buf *out, struct why *why);

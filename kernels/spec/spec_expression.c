@@ -152,7 +152,7 @@ enum err spec_expression(const struct spec *s, const char *text, const char *whe
 
 /* Named numbers. */
 
-static int find_definition(const struct spec *s, const char *name, size_t n)
+int spec_find_definition(const struct spec *s, const char *name, size_t n)
 {
     for (size_t i = 0; i < s->n_definitions; i++)
         if (strlen(s->definitions[i].name) == n && memcmp(s->definitions[i].name, name, n) == 0)
@@ -163,12 +163,12 @@ static int find_definition(const struct spec *s, const char *name, size_t n)
 bool spec_is_free_name(const struct spec *s, const char *name)
 {
     return strlen(name) < SPACE_NAME_BYTES && expr_is_name(name) && !strchr(name, '.') &&
-           space_find_knob(s->space, name) < 0 && find_definition(s, name, strlen(name)) < 0;
+           space_find_knob(s->space, name) < 0 && spec_find_definition(s, name, strlen(name)) < 0;
 }
 
 bool spec_varies(const struct spec *s, const char *name)
 {
-    const int i = find_definition(s, name, strlen(name));
+    const int i = spec_find_definition(s, name, strlen(name));
 
     return i < 0 || s->definitions[i].is_varying;
 }
@@ -220,7 +220,7 @@ static int resolve(const char *name, size_t n, void *arg)
 {
     struct names *names = arg;
     char copy[SPACE_NAME_BYTES];
-    const int i = find_definition(names->s, name, n);
+    const int i = spec_find_definition(names->s, name, n);
 
     if (i >= 0) {
         names->needs[i] = true;

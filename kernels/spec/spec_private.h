@@ -16,6 +16,8 @@
 
 #define SPEC_WHERE_BYTES 96
 #define SPEC_MAX_DEFINITIONS 112
+#define SPEC_DEFINE "Define." /* before the name of a macro of Defines */
+#define SPEC_MAX_METRICS 16
 #define SPEC_MAX_BLOB_ELEMS ((int64_t)1 << 24) /* of values made here and sent */
 
 /* An element type of T1. Types without a dtype here are bytes to us, `lanes` of them. */
@@ -80,6 +82,12 @@ struct spec_definition {
     enum { DEFINITION_NEW, DEFINITION_OPEN, DEFINITION_DONE } state;
 };
 
+/* A number for people, of a config and its time. */
+struct spec_metric {
+    char name[32];
+    struct expr *expression; /* over the slots of spec_metrics.c */
+};
+
 struct spec {
     char name[128], workload[512];
     enum program_lang lang;
@@ -101,6 +109,8 @@ struct spec {
     size_t n_problem; /* sizes of ProblemSize */
     struct blobs files;
     struct spec_budget budget;
+    struct spec_metric metrics[SPEC_MAX_METRICS];
+    size_t n_metrics;
     int version;
     struct buf notes;
 };
@@ -126,12 +136,21 @@ bool spec_varies(const struct spec *s, const char *name);
  * a program's buffers may have. */
 enum err spec_check_sizes(struct spec *s, struct why *why);
 
+/* Is each variable to be filled named in a kernel's text? ERR_INPUT with words. */
+enum err spec_check_symbols(const struct spec *s, struct why *why);
+
 /* Notes a definition: a number or text of an expression. ERR_INPUT for other items. */
 enum err spec_define(struct spec *s, const char *name, const cJSON *item, const char *where, struct why *why);
 enum err spec_define_text(struct spec *s, const char *name, const char *text, const char *where, struct why *why);
 bool spec_is_free_name(const struct spec *s, const char *name);
 /* Definitions become constants and quantities of the space, each behind what it needs; conditions its constraints. */
 enum err spec_settle(struct spec *s, const cJSON *conditions, struct why *why);
+
+/* The number of a definition, -1 = none has this name. */
+int spec_find_definition(const struct spec *s, const char *name, size_t n);
+
+/* spec_metrics.c: Metrics of a job whose space is sealed. ERR_INPUT, ERR_LIMIT with words. */
+enum err spec_read_metrics(struct spec *s, const cJSON *metrics, struct why *why);
 
 /* spec_args.c */
 enum err spec_read_args(struct spec *s, const cJSON *kernel, const cJSON *files, struct why *why);

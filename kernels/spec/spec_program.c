@@ -58,18 +58,37 @@ static enum err count_of(const struct making *m, const struct config *c, const c
 
 /* Modules. */
 
+#define NUMBER_BYTES 40
+
+static const char *number_text(double v, char out[NUMBER_BYTES])
+{
+    if (v == rint(v) && fabs(v) <= (double)JSON_EXACT_MAX)
+        snprintf(out, NUMBER_BYTES, "%lld", (long long)v);
+    else
+        snprintf(out, NUMBER_BYTES, "%.17g", v);
+    return out;
+}
+
 /* The text of knob i as a macro; lends, or writes into `number`. */
-static const char *macro_of(const struct space *s, const struct config *c, size_t i, char number[40])
+static const char *macro_of(const struct space *s, const struct config *c, size_t i, char number[NUMBER_BYTES])
 {
     const struct value v = space_value(s, c, i);
 
-    if (v.text)
-        return v.text;
-    if (v.number == rint(v.number))
-        snprintf(number, 40, "%lld", (long long)v.number);
-    else
-        snprintf(number, 40, "%.17g", v.number);
-    return number;
+    return v.text ? v.text : number_text(v.number, number);
+}
+
+/* The macro of a definition: its name, NULL = it is none; its text goes to `number`, "" = it has no value. */
+static const char *define_of(const struct spec *s, const struct config *c, size_t i, char number[NUMBER_BYTES])
+{
+    const struct spec_definition *d = &s->definitions[i];
+    double v;
+
+    if (strncmp(d->name, SPEC_DEFINE, strlen(SPEC_DEFINE)) != 0)
+        return NULL;
+    number[0] = '\0';
+    if (!space_eval(s->space, c, d->name, &v))
+        number_text(v, number);
+    return d->name + strlen(SPEC_DEFINE);
 }
 
 enum err spec_macros(const struct spec *s, const cJSON *knobs, struct buf *out, struct why *why)
@@ -78,9 +97,16 @@ enum err spec_macros(const struct spec *s, const cJSON *knobs, struct buf *out, 
     enum err e = space_config_from_json(s->space, knobs, &c, why);
 
     for (size_t i = 0; !e && i < space_n_knobs(s->space); i++) {
-        char number[40];
+        char number[NUMBER_BYTES];
 
         e = buf_printf(out, "#define %s %s\n", space_knob_name(s->space, i), macro_of(s->space, &c, i, number));
+    }
+    for (size_t i = 0; !e && i < s->n_definitions; i++) {
+        char number[NUMBER_BYTES];
+        const char *name = define_of(s, &c, i, number);
+
+        if (name)
+            e = buf_printf(out, "#define %s %s\n", name, number);
     }
     return e;
 }
@@ -90,13 +116,20 @@ static enum err add_module(struct making *m, const char *id, const struct spec_k
     const struct space *space = m->s->space;
     struct program_module *module = program_add_module(m->p, id, m->s->lang, k->options);
     const struct blob *source = blobs_get(&m->s->files, k->source.hex);
-    char number[40];
+    char number[NUMBER_BYTES];
     enum err e = module && source ? ERR_OK : ERR_NOMEM;
 
     if (!e)
         e = blobs_put(m->blobs, source->data, source->n_bytes, &module->source);
     for (size_t i = 0; i < space_n_knobs(space) && !e; i++)
         e = program_define_text(module, space_knob_name(space, i), macro_of(space, c, i, number));
+    for (size_t i = 0; i < m->s->n_definitions && !e; i++) {
+        const char *name = define_of(m->s, c, i, number);
+
+        if (name && !number[0])
+            return why_set(m->why, ERR_INPUT, "%s has no value for this config", m->s->definitions[i].where);
+        e = name ? program_define_text(module, name, number) : ERR_OK;
+    }
     return e ? why_set(m->why, e, "module %s: %s", id, err_words(e)) : ERR_OK;
 }
 
@@ -269,6 +302,20 @@ static bool has_word(const struct blob *text, const char *word)
         if ((at == from || !is_letter(at[-1])) && (at + n == end || !is_letter(at[n])))
             return true;
     return false;
+}
+
+enum err spec_check_symbols(const struct spec *s, struct why *why)
+{
+    const struct blob *texts[2] = {blobs_get(&s->files, s->kernel.source.hex),
+                                   s->has_reference ? blobs_get(&s->files, s->reference.source.hex) : NULL};
+
+    for (size_t i = 0; i < s->n_args; i++) {
+        const struct spec_arg *a = &s->args[i];
+
+        if (a->is_symbol && !(texts[0] && has_word(texts[0], a->id)) && !(texts[1] && has_word(texts[1], a->id)))
+            return why_set(why, ERR_INPUT, "%s: the kernel's text has no variable named %s", a->where, a->id);
+    }
+    return ERR_OK;
 }
 
 /* Constant memory is filled with the weights, once a module that has the variable. */

@@ -329,6 +329,33 @@ static enum err take_source(struct spec *s, const cJSON *files, const char *file
     return e;
 }
 
+/* Macros beside the parameters', of each config. */
+static enum err read_defines(struct spec *s, const cJSON *kernel, struct why *why)
+{
+    const cJSON *defines = spec_member(kernel, "Defines"), *item;
+    enum err e = ERR_OK;
+
+    if (defines && !cJSON_IsObject(defines))
+        return why_set(why, ERR_INPUT, KERNEL ".Defines: expected an object of names and expressions");
+    cJSON_ArrayForEach(item, defines)
+    {
+        char name[SPACE_NAME_BYTES], where[SPEC_WHERE_BYTES];
+
+        if (e)
+            break;
+        if (!only(item->string, "_") || !expr_is_name(item->string) ||
+            strlen(item->string) + sizeof SPEC_DEFINE > PROGRAM_ID_BYTES ||
+            space_find_knob(s->space, item->string) >= 0)
+            return why_set(why, ERR_INPUT,
+                           KERNEL ".Defines: '%.60s' is no name of a macro of at most %d letters that is no parameter",
+                           item->string, PROGRAM_ID_BYTES - (int)sizeof SPEC_DEFINE);
+        snprintf(name, sizeof name, SPEC_DEFINE "%s", item->string);
+        snprintf(where, sizeof where, KERNEL ".Defines.%.60s", item->string);
+        e = spec_define(s, name, item, where, why);
+    }
+    return e;
+}
+
 /* Text of a member, or what stands in for it (NULL = the member must be there). */
 static enum err text_or(const cJSON *o, const char *path, const char *name, const char *otherwise, const char **out,
                         struct why *why)
@@ -586,6 +613,8 @@ static enum err read_job(struct spec *s, const cJSON *job, const cJSON *files, s
     if (!e)
         e = read_launch(s, kernel, KERNEL, &s->kernel, why);
     if (!e)
+        e = read_defines(s, kernel, why);
+    if (!e)
         e = spec_read_threshold(kernel, KERNEL, &s->has_threshold, &s->threshold, &s->relative, why);
     if (!e)
         e = read_reference(s, kernel, files, why);
@@ -598,12 +627,16 @@ static enum err read_job(struct spec *s, const cJSON *job, const cJSON *files, s
         e = choose_outputs(s, why);
     if (!e)
         e = spec_check_sizes(s, why);
+    if (!e)
+        e = spec_check_symbols(s, why);
     if (e)
         return e;
     read_default(s, parameters);
     read_budget(s, spec_member(job, "Budget"));
     read_notes(s, job, kernel);
-    e = read_reference_config(s, kernel, parameters, why);
+    e = spec_read_metrics(s, spec_member(job, "Metrics"), why);
+    if (!e)
+        e = read_reference_config(s, kernel, parameters, why);
     if (!e)
         e = set_workload(s, why);
     return e ? e : set_version(s, kernel, files, why);

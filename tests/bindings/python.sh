@@ -18,10 +18,22 @@ python3 -m venv --system-site-packages "$dir/venv" >"$dir/venv.out" 2>&1 || skip
 python=$dir/venv/bin/python
 "$python" -m pip install -q --no-index "$root/bindings/python" >"$dir/install.out" 2>&1 || fail "pip install bindings/python"
 cd "$dir"
-if [ "$test" != test_parts.py ]; then
+if [ "$test" = test_cuda.py ]; then
+    cuda=$(dirname "$bin")/tests/cuda
+    [ -e "$cuda/libcuda.so.1" ] || skip "no emulated CUDA in $cuda"
+    g++ --version >/dev/null 2>&1 || skip "no g++, which emulated CUDA is compiled with"
+    export LD_LIBRARY_PATH="$cuda" TUNE_NVRTC="$cuda/libnvrtc-emulated.so" TUNE_CUDA_SM=75 TUNE_LOCK_DIR="$dir"
+elif [ "$test" != test_parts.py ]; then
     "$bin/tune" doctor >"$dir/doctor.out" 2>&1 || skip "\`tune doctor\` finds no device"
+fi
+if [ "$test" != test_parts.py ]; then
     "$python" -c 'import numpy' 2>/dev/null || "$python" -m pip install -q --retries 1 --timeout 10 numpy >"$dir/numpy.out" 2>&1 ||
         skip "numpy is not here and cannot be had from PyPI"
+fi
+if [ "$test" = test_peers.py ]; then
+    "$python" -c 'import kernel_tuner, optuna' 2>/dev/null ||
+        "$python" -m pip install -q --retries 1 --timeout 10 'kernel_tuner==1.*' optuna >"$dir/peers.out" 2>&1 ||
+        skip "Kernel Tuner and Optuna are not here and cannot be had from PyPI"
 fi
 if [ "$test" = notebook ]; then
     "$python" "$root/tests/bindings/run_notebook.py" "$root/examples/python/own_kernel.ipynb" >"$dir/test.out" 2>&1 || fail "the notebook"

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """tune_kernel and Runner on this machine's OpenCL device."""
 import os
+import subprocess
+import sys
+import time
 import unittest
 
 import numpy as np
@@ -31,6 +34,26 @@ FAST = {"iterations": 1, "min_repeat_ms": 1, "quiet": True}
 ANSWER = [None, None, A + B, None]
 
 
+def until(what):
+    for _ in range(600):
+        if what():
+            return
+        time.sleep(0.1)
+    raise AssertionError("not within a minute")
+
+
+def running(word):
+    """Processes that name it."""
+    out = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as f:
+                out += [pid] if word.encode() in f.read().split(b"\0") else []
+        except OSError:
+            pass
+    return out
+
+
 def tuned(**more):
     return tune.tune_kernel("add", SOURCE, N, ARGS, PARAMS, **{**GRID, **FAST, **more})
 
@@ -49,11 +72,32 @@ class Kernel(unittest.TestCase):
             self.assertEqual(r["status"], "wrong" if vec == 3 else "ok", r)
             self.assertEqual("ns" in r, vec != 3)
         self.assertIn("expected", found[64, 3]["why"])
-        best = env["best"]
+        best = env["best_config"]
         self.assertNotEqual(best["VEC"], 3)
         self.assertAlmostEqual(best["GB/s"] * best["time"], 12 * N / 1e6, places=6)
         self.assertAlmostEqual(best["ns"], best["time"] * 1e6)
         self.assertIn("name", env["device"])
+
+    def test_sizes_and_macros_may_be_functions_and_sources_several(self):
+        with open("sum.h", "w", encoding="utf-8") as f:
+            f.write("#define SUM(x, y) ((x) + (y) + (VEC == 3))")
+        source = '#include "sum.h"\n' + SOURCE.replace("a[at + i] + b[at + i] + (VEC == 3)", "SUM(a[at + i], b[at + i]) + MORE")
+        results, _ = tune.tune_kernel(
+            "add",
+            [source.replace("* VEC;", "* VEC + (int)(get_global_size(0) - grid_size_x * get_local_size(0));"), "sum.h"],
+            lambda p: (N, 1),
+            ARGS,
+            PARAMS,
+            grid_div_x=lambda p: max(p["block_size_x"], 1) * p["VEC"],
+            defines={"MORE": lambda p: p["VEC"] - p["VEC"]},
+            answer=ANSWER,
+            verify=lambda answer, outputs: np.allclose(answer[2], outputs[2]),
+            strategy="brute_force",
+            **FAST,
+        )
+        self.assertEqual(len(results), 9)
+        for r in results:
+            self.assertEqual(r["status"], "wrong" if r["VEC"] == 3 else "ok", r)
 
     def test_without_an_answer_nothing_is_checked_and_a_function_may_verify(self):
         some = {"restrictions": "block_size_x == 64", "strategy": "grid"}
@@ -68,7 +112,7 @@ class Kernel(unittest.TestCase):
         results, env = tuned(answer=A + B, verify=verify, atol=1e-5, **some)
         self.assertEqual({r["VEC"]: r["status"] for r in results}, {1: "ok", 3: "wrong", 4: "ok"})
         self.assertEqual(asked, [1e-5] * 3)
-        self.assertNotEqual(env["best"]["VEC"], 3)
+        self.assertNotEqual(env["best_config"]["VEC"], 3)
 
     def test_a_second_call_goes_on_with_the_cache(self):
         first, _ = tuned(cache="add.jsonl", trials=2)
@@ -83,7 +127,7 @@ class Kernel(unittest.TestCase):
         other = tune.tune_kernel("add", SOURCE + "// other\n", N, ARGS, PARAMS, **GRID, **FAST, **some)[0]
         again, env = tuned(**some)
         self.assertEqual([r["times"] for r in again], [r["times"] for r in first])
-        self.assertIn(env["best"]["times"], [r["times"] for r in [*first, first_env["best"]]])
+        self.assertIn(env["best_config"]["times"], [r["times"] for r in [*first, first_env["best_config"]]])
         self.assertEqual((len(first), len(other)), (3, 3))
 
     def test_a_callback_that_raises_ends_the_run(self):
@@ -95,6 +139,20 @@ class Kernel(unittest.TestCase):
             tuned(callback=callback, cache="ends.jsonl")
         results, _ = tuned(cache="ends.jsonl", strategy="grid")
         self.assertEqual(len(results), 9)
+
+    def test_when_python_is_killed_the_run_ends_and_its_log_resumes(self):
+        code = f"""
+import sys; sys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r})
+from test_kernel import *
+tune.tune_kernel("add", SOURCE, N, ARGS, {{"block_size_x": list(range(1, 2000))}}, trials=1999, cache="killed.jsonl")
+"""
+        child = subprocess.Popen([sys.executable, "-c", code])
+        until(lambda: os.path.exists("killed.jsonl") and len(list(tune.iter_log("killed.jsonl"))) > 2)
+        child.kill()
+        child.wait()
+        until(lambda: not running("killed.jsonl"))
+        self.assertLess(len(list(tune.iter_log("killed.jsonl"))), 1999)
+        self.assertIn(" 0 bad", tune.call("log", "check", "killed.jsonl"))
 
     def test_a_kernel_may_lie_in_a_file_and_be_held_against_another(self):
         with open("add.cl", "w", encoding="utf-8") as f:
@@ -120,7 +178,17 @@ class Kernel(unittest.TestCase):
             ("observers: not supported", {"observers": [1]}),
             ("expected max_fevals", {"strategy_options": {"popsize": 3}}),
             ("expected 'OpenCL' or 'CUDA'", {"lang": "HIP"}),
-            ("defines\\['VEC2'\\]: a function", {"defines": {"VEC2": lambda p: 1}}),
+            ("defines\\['VEC2'\\]: a function of it gave 'x'", {"defines": {"VEC2": lambda p: "x"}}),
+            ("defines\\['VEC'\\]: it is a parameter", {"defines": {"VEC": 1}}),
+            ("answer of arg2: has NaN", {"answer": [None, None, np.full_like(A, np.nan), None]}),
+            ("answer of arg2: expected a numpy array or None, not 3", {"answer": [None, None, 3, None]}),
+            ("metrics\\['m'\\]: expected text or a function", {"metrics": {"m": 3}}),
+            ("unknown name 'tme'", {"metrics": {"m": "1 / tme"}}),
+            ("log: not supported", {"log": 10}),
+            ("parallel: not needed", {"parallel": True}),
+            ("objective='GFLOP/s': expected time, energy, edp", {"objective": "GFLOP/s"}),
+            ("smem_args: expected {'size'", {"smem_args": {"bytes": 3}}),
+            ("unknown option", {"trails": 3}),
             ("CompilerOptions: expected texts of letters", {"defines": {"VEC2": "("}}),
         ):
             with self.subTest(words), self.assertRaisesRegex((ValueError, TypeError, tune.TuneError), words):
@@ -129,6 +197,11 @@ class Kernel(unittest.TestCase):
             tune.tune_kernel("add", SOURCE, N, [1.0], PARAMS)
         with self.assertRaisesRegex(TypeError, "argument arg0: bytes of another order"):
             tune.tune_kernel("add", SOURCE, N, [A.astype(A.dtype.newbyteorder())], PARAMS)
+        for words, values in (("expected a list of numbers or words, not 'ab'", "ab"), ("not 3", 3), ("not \\[None\\]", [None])):
+            with self.subTest(words), self.assertRaisesRegex((TypeError, ValueError), "tune_params\\['VEC'\\]: .*" + words):
+                tune.tune_kernel("add", SOURCE, N, ARGS, {"VEC": values})
+        with self.assertRaisesRegex(TypeError, "kernel_source: a function cannot be handed on"):
+            tune.tune_kernel("add", lambda p: SOURCE, N, ARGS, PARAMS)
         with self.assertRaisesRegex(FileNotFoundError, "no file none.cl"):
             tune.tune_kernel("add", "none.cl", N, ARGS, PARAMS)
 

@@ -7,6 +7,7 @@ import os
 import random
 import re
 import select
+import signal
 import subprocess
 import sys
 import threading
@@ -16,7 +17,7 @@ import warnings
 import zipfile
 
 import tune
-from tune import _metrics, _restrict, _search
+from tune import _express, _metrics, _restrict, _search, _spec
 
 ROOT = os.environ["TUNE_ROOT"]
 REPLAY = f"replay:{ROOT}/examples/recorded/tiles.json"
@@ -67,6 +68,18 @@ class Restrictions(unittest.TestCase):
         self.assertEqual(_restrict.expressions_of(lambda p: True, params), [])
         self.assertEqual(_restrict.expressions_of(lambda c: c == "y", params), ["(c in {'y'})"])
 
+    def test_other_objects_are_refused(self):
+        class Constraint:
+            def preProcess(self):
+                pass
+
+            def __call__(self, *_):
+                pass
+
+        for other in (Constraint(), 3, ("a", "b", 3)):
+            with self.assertRaisesRegex(TypeError, "a restriction is text or a function, not"):
+                _restrict.conditions([other], {"a": [1]})
+
     def test_a_function_of_too_many_combinations_is_refused(self):
         params = {n: list(range(64)) for n in "abcd"}
         with self.assertRaisesRegex(ValueError, "give it as text"):
@@ -88,6 +101,92 @@ class Restrictions(unittest.TestCase):
         self.assertIn(f" {wanted} valid", tune.call("spaces", "--file", "space.json"))
 
 
+class Sizes(unittest.TestCase):
+    """Expressions mean the same in Python; `tune` gets them as text."""
+
+    PARAMS = {"a": [1, 2, 3, 8], "b": [16, 32, 48], "w": ["x", "y"]}
+
+    def check(self, function, params=None):
+        params = params or self.PARAMS
+        text = _express.text_of(function, params, "it")
+        for values in itertools.product(*params.values()):
+            config = dict(zip(params, values))
+            self.assertEqual(eval(text, {}, config), function(config), text)
+        return text
+
+    def test_arithmetic_is_noted_without_a_call_for_each_config(self):
+        calls = []
+
+        def size(p):
+            calls.append(1)
+            return 1000 // p["a"] - -p["b"] % 5 * 2 / 4
+
+        self.check(size)
+        many = {n: list(range(1, 65)) for n in "abcdef"}
+        self.assertEqual(_express.text_of(lambda p: p["a"] * p["f"] + 2, many, "it"), "((a * f) + 2)")
+        self.assertLess(len(calls), 500)
+        self.assertEqual(self.check(lambda p: (p["a"] > 2) * 3), "((a > 2) * 3)")
+        self.assertEqual(self.check(lambda p: 7), "7")
+
+    def test_what_is_more_than_arithmetic_is_listed(self):
+        self.assertEqual(self.check(lambda p: max(p["a"], 2)).count("a "), 3)
+        self.check(lambda p: 5 if p["w"] == "x" and p["b"] > 16 else p["a"])
+        self.check(lambda p: math.ceil(p["b"] / p["a"]))
+        self.check(lambda p: {1: 4, 2: 9}.get(p["a"], 0))
+        self.check(lambda p: 1 << p["a"])
+
+    def test_what_gives_no_number_is_refused(self):
+        with self.assertRaisesRegex(TypeError, "it: a function of it gave 'xy'"):
+            _express.text_of(lambda p: str(p["w"]) + "y", {"w": ["x"]}, "it")
+        with self.assertRaisesRegex(ZeroDivisionError, "division"):
+            _express.text_of(lambda p: 1 // (p["a"] - 1), self.PARAMS, "it")
+        with self.assertRaisesRegex(TypeError, "it: expected a number, an expression or a function"):
+            _express.text_of(None, self.PARAMS, "it")
+        with self.assertRaisesRegex(ValueError, "too irregular"):
+            _express.text_of(lambda p: hash((p["a"] ^ 5, p["b"] ^ 3)) % 99991, {n: list(range(40)) for n in "ab"}, "it")
+
+    def test_groups_are_kernel_tuners(self):
+        """By hand, of n = 1000: sizes that are text are cut to whole numbers, divisors likewise, groups rounded up."""
+        text = "__kernel void k(int n) {}"
+        for more, config, groups in (
+            ({"problem_size": 1000}, {"block_size_x": 64}, [16, 1, 1]),
+            ({"problem_size": (1000, 10), "grid_div_x": [], "grid_div_y": ["4"]}, {"block_size_x": 64}, [1000, 3, 1]),
+            ({"problem_size": "1000 / 3"}, {"block_size_x": 37}, [9, 1, 1]),  # 333 / 37, not 334 / 37
+            ({"problem_size": 1000, "grid_div_x": "block_size_x / 32"}, {"block_size_x": 48}, [1000, 1, 1]),
+            ({"problem_size": 1000, "grid_div_x": lambda p: p["block_size_x"] / 32}, {"block_size_x": 48}, [667, 1, 1]),
+            ({"problem_size": lambda p: (1000, p["block_size_x"])}, {"block_size_x": 64}, [16, 64, 1]),
+            ({"problem_size": 1000, "block_size_names": ["bx"]}, {"bx": 8}, [125, 1, 1]),
+            ({"problem_size": 1000}, {"other": 8}, [1000, 1, 1]),
+        ):
+            with self.subTest(str(more)):
+                params = {name: [value, 2 * value] for name, value in config.items()}
+                kernel = _spec.Kernel("k", text, arguments=[], tune_params=params, **more)
+                self.assertEqual(kernel.launch(config)[0], groups)
+                ceil_div = {"ceil_div": lambda a, b: math.ceil(a / b)}
+                self.assertEqual([eval(g, ceil_div, config) for g in kernel._groups()], groups)
+
+    def test_macros_depend_on_the_config_where_they_do(self):
+        with open("help.h", "w", encoding="utf-8") as f:
+            f.write("#define HELP a")
+        with open("k.cl", "w", encoding="utf-8") as f:
+            f.write('#include "help.h"\n__kernel void k() { grid_size_x; }')
+        defines = {"T": "float", "N": 3, "HALF": "a / 2", "F": lambda p: p["a"] + p["b"]}
+        kernel = _spec.Kernel("k", ["k.cl", "help.h"], 100, [], {"a": [5, 6], "b": [1, 2]}, grid_div_x=["a"], defines=defines)
+        with open(kernel.write("."), encoding="utf-8") as f:
+            job = json.load(f)["KernelSpecification"]
+        self.assertEqual(set(job["Defines"]), {"grid_size_x", "HALF", "F"})
+        self.assertEqual([o for o in job["CompilerOptions"] if "T=" in o or "N=" in o], ["-DT=float", "-DN=3"])
+        with open(job["KernelFile"], encoding="utf-8") as f:
+            name = re.match(r'#include "(.*)"', f.read()).group(1)
+        with open(name, encoding="utf-8") as f:
+            self.assertEqual(f.read(), "#define HELP a")
+        self.assertEqual(kernel.text.split("\n")[0], "#define HELP a")
+        self.assertLessEqual({"-Dgrid_size_x=20", "-DHALF=2", "-DF=7", "-Da=5", "-Dblock_size_x=256"}, set(kernel.options({"a": 5, "b": 2})))
+        said = tune.call("show", "--kernel-spec", "job.json", "-c", "a=5 b=2")
+        for macro in ("grid_size_x=20", "HALF=2", "F=7", "a=5", "block_size_x=256"):
+            self.assertRegex(said.replace(" ", "="), macro + r"\b")
+
+
 class Metrics(unittest.TestCase):
     def test_text_is_read_and_functions_are_called_in_order(self):
         result = {"time": 4.0, "n": 8}
@@ -98,6 +197,11 @@ class Metrics(unittest.TestCase):
         for text in ("__import__('os')", "time.real", "nothing", "time if 1 else 2", "1 +"):
             with self.assertRaises(ValueError):
                 _metrics.evaluate({"m": text}, {"time": 4.0})
+            with self.assertRaises(ValueError):
+                _metrics.check({"m": text}, {"time": 4.0})
+        _metrics.check({"m": "1 / (time - 4)", "n": "m + 1", "f": lambda r: 1 / 0}, {"time": 4.0})
+        with self.assertRaisesRegex(TypeError, "metrics\\['m'\\]: expected text or a function"):
+            _metrics.check({"m": 3}, {})
 
 
 class Runs(unittest.TestCase):
@@ -162,6 +266,8 @@ class Runs(unittest.TestCase):
     def test_what_tune_refuses_is_told_in_its_words(self):
         with self.assertRaisesRegex(tune.TuneError, 'no strategy "luck"'):
             replay(strategy="luck")
+        with self.assertRaisesRegex(TypeError, "strategy: expected a name or an object with ask and tell, not 3"):
+            replay(strategy=3)
         with self.assertRaisesRegex(tune.TuneError, "unknown option"):
             replay(trails=3)
         with self.assertRaisesRegex(tune.TuneError, "no tracker answers|not reachable|refused"):
@@ -182,6 +288,68 @@ class Runs(unittest.TestCase):
         code = "import os; os.environ['TUNE_PROGRAM'] = '/none'; import tune; tune.program()"
         said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stderr
         self.assertIn("TUNE_PROGRAM=/none: no program there", said)
+
+
+class Interrupts(unittest.TestCase):
+    """Ctrl-C in a process of its own, as in a terminal."""
+
+    def interrupted(self, code, ready, **env):
+        """Starts `code`, and interrupts it for each thing that `ready` waits for; its standard error."""
+        more = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": {**os.environ, **env}}
+        child = subprocess.Popen([sys.executable, "-c", code], **more)
+        for is_ready in ready:
+            for _ in range(600):
+                if is_ready():
+                    break
+                time.sleep(0.05)
+            else:
+                child.kill()
+                self.fail(child.communicate()[1])
+            child.send_signal(signal.SIGINT)
+        said = child.communicate(timeout=60)[1]
+        self.assertIn("KeyboardInterrupt", said)
+        self.assertEqual(child.returncode, -signal.SIGINT, said)
+        return said
+
+    def test_an_interrupted_run_leaves_a_whole_log_and_its_traceback(self):
+        code = f"""
+import time, tune
+def slow_callback(event):
+    open("started", "a").close()
+    time.sleep(0.2)
+tune.run(device={REPLAY!r}, trials=200, seed=1, output="i.jsonl", callback=slow_callback)
+"""
+        said = self.interrupted(code, [lambda: os.path.exists("started") and os.path.exists("i.jsonl")])
+        self.assertIn("in slow_callback", said)
+        self.assertIn(" 0 bad", tune.call("log", "check", "i.jsonl"))
+        n = sum(1 for _ in tune.iter_log("i.jsonl"))
+        run = tune.run(device=REPLAY, trials=200, seed=1, output="i.jsonl")
+        knobs = [tuple(r["knobs"].values()) for r in run.records if r["purpose"] == "search"]
+        self.assertGreaterEqual(len(run.records), n)
+        self.assertEqual(len(knobs), len(set(knobs)))
+
+    def test_the_end_is_waited_for_and_a_second_one_is_at_once(self):
+        """A program in the place of `tune` notes its interrupts and ends at the second."""
+        with open("notes", "w", encoding="utf-8") as f:
+            f.write(
+                "#!/bin/sh\nn=0\n"
+                "trap 'n=$((n + 1)); echo $n >>signals; [ $n -lt 2 ] || { echo ended >>signals; exit 4; }' INT\n"
+                'echo \'{"event":"start"}\'\necho ready >>signals\nwhile :; do sleep 0.1; done\n'
+            )
+        os.chmod("notes", 0o755)
+
+        def has(words):
+            return lambda: os.path.exists("signals") and open("signals", encoding="utf-8").read().split()[-1] == words
+
+        code = "import tune; tune.run('x')"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.interrupted(code, [has("ready"), has("1")], TUNE_PROGRAM=os.path.abspath("notes"))
+            for _ in range(100):
+                if has("ended")():
+                    break
+                time.sleep(0.05)
+            self.assertTrue(has("ended")())
 
 
 class Links(unittest.TestCase):

@@ -124,3 +124,46 @@ grep -q 'no variable named tabs' "$dir/tabs.jsonl" || fail "no words: $(cut -c1-
 sed 's/"Size": 5/"Size": 6/' "$dir/taps.json" >"$dir/six.json"
 ! own six six.json || fail "6 values went into 5"
 grep -q 'variable taps has 20 bytes, 24 are to go there' "$dir/six.jsonl" || fail "no words: $(cut -c1-300 "$dir/six.jsonl")"
+
+# scalars of every small type and a vector of halves (as its bits: 1.5 is 0x3e00 = 15872), tried as one config and searched;
+# y[i] = i - 2 * 1000 + 255 * 100 - 300 + 65535 + 15872 * 3 + 15872 = i + 152223
+cat >"$dir/small.cu" <<'END'
+__global__ void small(const unsigned short *h, int *y, signed char a, unsigned char b, short c, unsigned short d, unsigned short e, bool f, int n)
+{
+    for (int k = 0; k < PER; k++) {
+        const int i = blockIdx.x * SPAN + k * block_size_x + threadIdx.x;
+        if (i < n)
+            y[i] = i + a * 1000 + b * 100 + c + d + e * 3 + (f ? h[i] : 0);
+    }
+}
+END
+cat >"$dir/small.json" <<'END'
+{"ConfigurationSpace": {"TuningParameters": [{"Name": "block_size_x", "Values": [32, 64], "Default": 32}, {"Name": "PER", "Values": [1, 2, 4], "Default": 1}]},
+ "Metrics": {"elements/us": "n / time / 1000", "items": "block_size_x * PER"},
+ "KernelSpecification": {"Language": "CUDA", "KernelName": "small", "KernelFile": "small.cu", "ProblemSize": [1000],
+  "GridDivX": ["block_size_x", "PER"], "LocalSize": {"X": "block_size_x"}, "Defines": {"SPAN": "block_size_x * PER"},
+  "Arguments": [
+   {"Name": "h", "Type": "half", "AccessType": "ReadOnly", "FillValue": 1.5, "Size": "n"},
+   {"Name": "y", "Type": "int32", "AccessType": "WriteOnly", "FillValue": 0, "Size": "n"},
+   {"Name": "a", "Type": "int8", "MemoryType": "Scalar", "FillValue": -2},
+   {"Name": "b", "Type": "uint8", "MemoryType": "Scalar", "FillValue": 255},
+   {"Name": "c", "Type": "int16", "MemoryType": "Scalar", "FillValue": -300},
+   {"Name": "d", "Type": "uint16", "MemoryType": "Scalar", "FillValue": 65535},
+   {"Name": "e", "Type": "half", "MemoryType": "Scalar", "FillValue": 1.5},
+   {"Name": "f", "Type": "bool", "MemoryType": "Scalar", "FillValue": 1},
+   {"Name": "n", "Type": "int32", "MemoryType": "Scalar", "FillValue": "ProblemSize[0]"}],
+  "ReferenceArguments": [{"TargetName": "y", "FillType": "Generator", "DataSource": "i + 152223"}]}}
+END
+"$bin/tune" measure --device cuda --kernel-spec "$dir/small.json" -c "block_size_x=64 PER=2" >"$dir/one.out" 2>&1 || fail "tune measure"
+grep -q '^  metrics: elements/us=[0-9.]*, items=128$' "$dir/one.out" || fail "no metrics of one config"
+timeout 120 "$bin/tune" run --device cuda --kernel-spec "$dir/small.json" --trials 6 -o "$dir/small.jsonl" >"$dir/small.out" 2>&1 || fail "small scalars"
+[ "$(grep -c '"purpose":"search".*"status":"ok"' "$dir/small.jsonl")" -eq 6 ] || fail "6 configs were to be ok: $(cut -c1-500 "$dir/small.jsonl")"
+grep -q '^  metrics: elements/us=[0-9.]*, items=[0-9]*' "$dir/small.out" || fail "no metrics of the best"
+for other in 's/"FillValue": -2}/"FillValue": -1}/' 's/255}/254}/' 's/-300}/-301}/' 's/65535}/65534}/' 's/"Scalar", "FillValue": 1.5/"Scalar", "FillValue": 1.75/' \
+    's/"bool", "MemoryType": "Scalar", "FillValue": 1/"bool", "MemoryType": "Scalar", "FillValue": 0/'; do
+    sed "$other" "$dir/small.json" >"$dir/changed.json"
+    ! "$bin/tune" measure --device cuda --kernel-spec "$dir/changed.json" >"$dir/changed.out" 2>&1 || fail "$other: gave the same answer"
+    grep -q '^  wrong' "$dir/changed.out" || fail "$other: not wrong"
+done
+"$bin/tune" deploy "$dir/small.best.jsonl" --kernel-spec "$dir/small.json" -o "$dir/small.h" >"$dir/deploy.out" 2>&1 || fail "tune deploy"
+grep -q '#define SPAN [0-9]' "$dir/small.h" || fail "the header lacks a macro of Defines: $(cat "$dir/small.h")"

@@ -31,7 +31,7 @@ static void note(nng_pipe p, nng_pipe_ev event, void *arg)
 {
     (void)arg;
     if (event == NNG_PIPE_EV_ADD_PRE) {
-        door_came(door, p);
+        door_came(door, p, false);
         atomic_store(&last_pipe, (unsigned)nng_pipe_id(p));
         atomic_fetch_add(&n_came, 1);
     } else {
@@ -45,7 +45,7 @@ static int open_door(void **state)
     nng_listener l;
 
     (void)state;
-    return door_open(&door) || nng_rep0_open(&s) || nng_pipe_notify(s, NNG_PIPE_EV_ADD_PRE, note, NULL) ||
+    return door_open(16384, &door) || nng_rep0_open(&s) || nng_pipe_notify(s, NNG_PIPE_EV_ADD_PRE, note, NULL) ||
            nng_pipe_notify(s, NNG_PIPE_EV_REM_POST, note, NULL) || nng_listener_create(&l, s, "tcp://127.0.0.1:0") ||
            nng_listener_start(l, 0) || nng_listener_get_int(l, NNG_OPT_TCP_BOUND_PORT, &port);
 }

@@ -5,7 +5,7 @@ from ._kernel import Runner, tune_kernel
 from ._logs import best_of, iter_log, read_log
 from ._program import TuneError, call, program
 from ._search import Searcher
-from . import library, plot
+from . import kernel_tuner, library, plot
 from ._version import __version__
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "call",
     "iter_log",
     "jobs",
+    "kernel_tuner",
     "library",
     "plot",
     "program",

@@ -2,6 +2,8 @@
 """tune_kernel in Kernel Tuner's manner, and a Runner that measures configs one asks for."""
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import math
 import os
 import tempfile
@@ -13,7 +15,12 @@ from . import _metrics, _program, _search, _spec
 from ._logs import Path, best_of, iter_log, parse_line
 
 Result = "dict[str, Any]"
-MANY = 1_000_000  # trials of a Runner: it ends when it is closed
+MANY = 1_000_000  # trials of a Runner, which ends when it is closed, and of strategies that take all configs
+
+
+#: What each result has beside its parameters.
+_EMPTY = {"time": 1.0, "times": [1.0], "status": "ok", "compile_time": 1.0, "verification_time": 1.0, "benchmark_time": 1.0,
+          "timestamp": "", "energy": 1.0}
 
 
 def result_of(record: "Mapping[str, Any]") -> "dict[str, Any]":
@@ -43,12 +50,12 @@ def _key(config: "Mapping[str, Any]") -> "tuple[tuple[str, Any], ...]":
     return tuple(sorted((k, v.item() if hasattr(v, "item") else v) for k, v in config.items()))
 
 
-def _device(device: Union[None, int, str], platform: Optional[int], lang: Optional[str]) -> Optional[str]:
+def _device(device: Union[None, int, str], platform: Optional[int], language: str) -> Optional[str]:
     if device is None and platform is None:
-        return "cuda" if (lang or "").lower() == "cuda" else None
+        return "cuda" if language == "CUDA" else None
     if isinstance(device, str):
         return device
-    if (lang or "").lower() == "cuda":
+    if language == "CUDA":
         return f"cuda:{device or 0}"
     return f"opencl:{platform or 0}.{device or 0}"
 
@@ -56,10 +63,10 @@ def _device(device: Union[None, int, str], platform: Optional[int], lang: Option
 class _Work:
     """A job file in a temporary folder, its log, the records of its kernel in it."""
 
-    def __init__(self, spec: "Mapping[str, Any]", log: Optional[Path]) -> None:
+    def __init__(self, kernel: _spec.Kernel, log: Optional[Path]) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="tune-kernel-")
         try:
-            self.job = _spec.write_spec(self._folder.name, **spec)
+            self.job = kernel.write(self._folder.name)
         except BaseException:
             self._folder.cleanup()
             raise
@@ -82,27 +89,50 @@ class _Work:
         self._folder.cleanup()
 
 
-def _spec_members(given: "dict[str, Any]") -> "dict[str, Any]":
-    out = {k: v for k, v in given.items() if not k.startswith("grid_div_")}
-    out["grid_div"] = [given.get(f"grid_div_{axis}") for axis in "xyz"]
-    return out
+#: Arguments of Kernel Tuner's call that there are not here, and what is there instead.
+_REFUSED = {
+    "texmem_args": "texture memory is not supported",
+    "observers": "not supported: energy is objective='energy', the rest stands in the log (read_log)",
+    "simulation_mode": "not supported: tune.run(device='replay:FILE.json') replays a recorded space",
+    "compiler": "the compiler is that of the device's driver (CUDA: nvrtc=PATH)",
+    "log": "not supported: callback= gets what happens, cache= is the log of measurements",
+    "parallel": "not needed: all agents of the key work at once: tracker=, key=",
+    "objective_higher_is_better": "not supported: time, energy and edp are minimised",
+    "objectives": "one is minimised: objective='time', 'energy' or 'edp'",
+}
+_OBJECTIVES = ("time", "energy", "edp")
 
 
-def _refuse(**given: Any) -> None:
-    words = {
-        "texmem_args": "texture memory is not supported",
-        "observers": "not supported: energy is objective='energy', the rest stands in the log (read_log)",
-        "simulation_mode": "not supported: tune.run(device='replay:FILE.json') replays a recorded space",
-        "compiler": "the compiler is that of the device's driver (CUDA: nvrtc=PATH)",
-    }
-    for name, value in given.items():
-        if value:
-            raise ValueError(f"{name}: {words[name]}")
+def _refuse(options: "dict[str, Any]") -> None:
+    """Takes those of _REFUSED out of the options; TypeError for one that asks for something."""
+    for name in [n for n in options if n in _REFUSED]:
+        if options.pop(name) not in (None, False):
+            raise TypeError(f"{name}: {_REFUSED[name]}")
+
+
+def _options_of(kernel: _spec.Kernel, given: "Mapping[str, Any]", options: "Mapping[str, Any]") -> "dict[str, Any]":
+    """tune_kernel's arguments that are options of `tune run`, under their names there, before those that are named so."""
+    out: "dict[str, Any]" = {"repeat": given["iterations"], "objective": given["objective"]}
+    if given["objective"] not in (None, *_OBJECTIVES):
+        raise ValueError(
+            f"objective={given['objective']!r}: expected {', '.join(_OBJECTIVES)}: a metric is told, not searched for; Kernel "
+            "Tuner's own search does it on the farm: tune.kernel_tuner.farm(..)"
+        )
+    fixed = {"max_fevals": "trials", "time_limit": "time"}
+    for name, value in (given["strategy_options"] or {}).items():
+        if name not in fixed:
+            raise ValueError(f"strategy_options['{name}']: expected max_fevals, time_limit")
+        out[fixed[name]] = f"{value}s" if name == "time_limit" else value
+    if given["strategy"] == "brute_force":
+        out.setdefault("trials", MANY)
+    if not options.get("tracker"):
+        out["device"] = _device(given["device"], given["platform"], kernel.language)
+    return {**out, **options}
 
 
 def tune_kernel(
     kernel_name: str,
-    kernel_source: Union[str, "os.PathLike[str]"],
+    kernel_source: "Union[str, os.PathLike[str], Sequence[Union[str, os.PathLike[str]]]]",
     problem_size: Any,
     arguments: "Sequence[Any]",
     tune_params: "Mapping[str, Sequence[Any]]",
@@ -112,18 +142,16 @@ def tune_kernel(
     restrictions: Any = None,
     answer: "Optional[Sequence[Any]]" = None,
     atol: Optional[float] = None,
-    verify: "Optional[Callable[[Any, list[Any], Optional[float]], Any]]" = None,
+    verify: "Optional[Callable[..., Any]]" = None,
     verbose: bool = False,
     lang: Optional[str] = None,
     device: Union[None, int, str] = None,
     platform: Optional[int] = None,
     smem_args: "Optional[Mapping[str, Any]]" = None,
     cmem_args: "Optional[Mapping[str, Any]]" = None,
-    texmem_args: Any = None,
-    compiler: Any = None,
-    compiler_options: Any = None,
+    *,
+    compiler_options: "Union[None, str, Sequence[str]]" = None,
     defines: "Optional[Mapping[str, Any]]" = None,
-    log: Any = None,
     iterations: Optional[int] = None,
     block_size_names: "Optional[Sequence[str]]" = None,
     quiet: bool = False,
@@ -131,10 +159,7 @@ def tune_kernel(
     strategy_options: "Optional[Mapping[str, Any]]" = None,
     cache: Optional[Path] = None,
     metrics: "Optional[Mapping[str, _metrics.Metric]]" = None,
-    simulation_mode: bool = False,
-    observers: Any = None,
     objective: Optional[str] = None,
-    *,
     reference: "Optional[Mapping[str, Any]]" = None,
     operations: Union[None, str, float] = None,
     callback: Optional[_program.Callback] = None,
@@ -143,47 +168,21 @@ def tune_kernel(
     """Searches the parameters of a kernel: Kernel Tuner's call. docs/python.md tells what differs.
 
     Returns results (a dict for each config measured, in that order: parameters, `time` in ms, `status`, metrics) and
-    env (`best`: the winner of the finals; `device`, `key`, `stopped`, `log`). `cache` is the log; a second call goes on
-    with it. `callback` gets the events of `tune run --json`; what it raises ends the run and is raised here. Further
+    env (`best_config`: the winner of the finals; `device`, `key`, `stopped`, `log`). `cache` is the log; a second call goes
+    on with it. `callback` gets the events of `tune run --json`; what it raises ends the run and is raised here. Further
     keywords are options of `tune run`: tracker="tcp://farm:9477", key="rk3399-mali", trials=60, time="10m", seed=1."""
-    _refuse(texmem_args=texmem_args, observers=observers, simulation_mode=simulation_mode, compiler=compiler)
-    if verify is not None and (lang or _spec.language_of(_spec.text_of(kernel_source)[0])).lower() != "opencl":
+    given = dict(locals())
+    _refuse(options)
+    answers = answer  # of a verify function they are its own business
+    if verify is not None:
+        given["answer"] = None
+    kernel = _spec.Kernel(**{f.name: given[f.name] for f in dataclasses.fields(_spec.Kernel)})
+    if verify is not None and kernel.language != "OpenCL":
         raise ValueError("verify: a function is called for OpenCL kernels only: give answer or reference")
-    fixed = {"max_fevals": "trials", "time_limit": "time"}
-    for name, value in (strategy_options or {}).items():
-        if name not in fixed:
-            raise ValueError(f"strategy_options['{name}']: expected max_fevals, time_limit")
-        options.setdefault(fixed[name], f"{value}s" if name == "time_limit" else value)
-    spec = _spec_members(
-        dict(
-            kernel_name=kernel_name,
-            kernel_source=kernel_source,
-            problem_size=problem_size,
-            arguments=arguments,
-            tune_params=tune_params,
-            grid_div_x=grid_div_x,
-            grid_div_y=grid_div_y,
-            grid_div_z=grid_div_z,
-            restrictions=restrictions,
-            answer=answer if verify is None else None,
-            atol=atol,
-            reference=reference,
-            lang=lang,
-            smem_args=smem_args,
-            cmem_args=cmem_args,
-            compiler_options=compiler_options,
-            defines=defines,
-            block_size_names=block_size_names,
-            operations=operations,
-        )
-    )
-    if not options.get("tracker"):
-        options.setdefault("device", _device(device, platform, lang))
-    options.setdefault("repeat", iterations)
-    options.setdefault("objective", objective)
-    work = _Work(spec, cache)
+    _metrics.check(metrics or {}, {**{n: v[0] for n, v in tune_params.items()}, **_EMPTY})
+    work = _Work(kernel, cache)
     try:
-        done, words = _run(work, strategy, options, callback)
+        done, words = _run(work, strategy, _options_of(kernel, given, options), callback)
         records = work.records(tune_params, done)
         if not records:
             raise _program.failed(2, words)
@@ -192,14 +191,14 @@ def tune_kernel(
         winner = best_of(records)
         best = result_of(winner) if winner else None
         if verify is not None:
-            best = _verify_results(verify, results, best, spec, answer, atol)
+            best = verify_results(verify, kernel, results, best, answers, atol)
     finally:
         work.close()
     for r in [*results, best]:
         if r and r["status"] == "ok":
             _metrics.evaluate(metrics or {}, r)
     env: "dict[str, Any]" = {
-        "best": best,
+        "best_config": best,
         "device": (winner or records[-1]).get("device", {}),
         "key": records[-1].get("key"),
         "stopped": (done or {}).get("tasks", [{}])[0].get("stopped"),
@@ -222,23 +221,34 @@ def _run(
     return done, words
 
 
-def _verify_results(
-    verify: Any, results: "list[dict[str, Any]]", best: Any, spec: "Mapping[str, Any]", answer: Any, atol: Any
-) -> Any:
+def verify_results(
+    verify: "Callable[..., Any]",
+    kernel: _spec.Kernel,
+    results: "list[dict[str, Any]]",
+    best: "Optional[dict[str, Any]]",
+    answer: Any,
+    atol: Optional[float],
+) -> "Optional[dict[str, Any]]":
     """Runs each good config once here and asks the function; those it refuses are `wrong`, and the best is another."""
     from . import _opencl
 
-    names = list(spec["tune_params"])
+    names = list(kernel.tune_params)
     context = _opencl.Context()
+    more = {"atol": atol} if _takes_atol(verify) else {}
     for r in results:
         if r["status"] == "ok":
-            outputs = _opencl.run_once(spec, {n: r[n] for n in names}, context)
-            if not verify(answer, outputs, atol):
+            outputs = _opencl.run_once(kernel, {n: r[n] for n in names}, context)
+            if not verify(answer, outputs, **more):
                 r.update(status="wrong", time=math.inf, why="refused by verify")
     good = {_key({n: r[n] for n in names}) for r in results if r["status"] == "ok"}
     if best and _key({n: best[n] for n in names}) in good:
         return best
     return min((r for r in results if r["status"] == "ok"), key=lambda r: r["time"], default=None)
+
+
+def _takes_atol(verify: "Callable[..., Any]") -> bool:
+    kinds = inspect.signature(verify).parameters
+    return "atol" in kinds or any(p.kind is p.VAR_KEYWORD for p in kinds.values())
 
 
 def _print(
@@ -283,9 +293,20 @@ class Runner:
         options: "Optional[Mapping[str, Any]]" = None,
         **spec: Any,
     ) -> None:
+        kernel = _spec.Kernel(kernel_name, kernel_source, problem_size, arguments, tune_params, **spec)
+        self._start(kernel, cache, _device(device, platform, kernel.language), {"repeat": iterations, **(options or {})})
+
+    @classmethod
+    def of(cls, kernel: _spec.Kernel, device: Union[None, int, str], platform: Optional[int], options: "Mapping[str, Any]") -> "Runner":
+        """One of a kernel that is made already."""
+        out = cls.__new__(cls)
+        out._start(kernel, None, _device(device, platform, kernel.language), options)
+        return out
+
+    def _start(self, kernel: _spec.Kernel, cache: Optional[Path], device: Optional[str], options: "Mapping[str, Any]") -> None:
         self.best: "Optional[dict[str, Any]]" = None
-        self._names = list(tune_params)
-        self._values = {name: list(values) for name, values in tune_params.items()}
+        self._values = {name: list(values) for name, values in kernel.tune_params.items()}
+        self._names = list(self._values)
         self._lock = threading.Lock()
         self._waiting: "list[dict[str, Any]]" = []
         self._futures: "dict[Any, Future[dict[str, Any]]]" = {}
@@ -294,19 +315,9 @@ class Runner:
         self._read = 0
         self._newest: "dict[Any, dict[str, Any]]" = {}
         self._versions: "dict[Any, set[Any]]" = {}  # of the records that were there before
-        members = dict(
-            kernel_name=kernel_name,
-            kernel_source=kernel_source,
-            problem_size=problem_size,
-            arguments=arguments,
-            tune_params=tune_params,
-            **spec,
-        )
-        self._work = _Work(_spec_members(members), cache)
+        self._work = _Work(kernel, cache)
         self._n_before = os.path.getsize(self._work.log) if os.path.exists(self._work.log) else 0
-        more = {"trials": MANY, "repeat": iterations, **(options or {})}
-        if "tracker" not in more:
-            more.setdefault("device", _device(device, platform, spec.get("lang")))
+        more = {"trials": MANY, **({} if options.get("tracker") else {"device": device}), **options}
         self._process: Optional[_program.Process] = None
         self._link = _search.Link(self._handle, lambda: self._process.stop() if self._process else None)
         args = ["run", "--kernel-spec", self._work.job, "-o", self._work.log, "--json", "--strategy", self._link.strategy]
@@ -347,6 +358,11 @@ class Runner:
                 self._hand_out()
             return self._futures[key]
 
+    def newest(self) -> "Optional[dict[str, Any]]":
+        """A record of what was measured last; None: nothing was yet."""
+        with self._lock:
+            return next(reversed(self._newest.values()), None)
+
     def close(self, finals: bool = True) -> None:
         """Ends the job: with finals of the best five, or at once; what is waited for then ends with a TuneError."""
         with self._lock:
@@ -356,12 +372,18 @@ class Runner:
             return
         if not finals and self._process:
             self._process.stop()
-        self._thread.join()
-        self._link.close()
-        records = self._work.records(self._names, self._end[2] if self._end else None)
-        winner = best_of(records)
-        self.best = result_of(winner) if winner else None
-        self._work.close()
+        try:
+            self._thread.join()
+        except BaseException:  # Ctrl-C while it is at the finals
+            if self._process:
+                self._process.stop()
+            raise
+        finally:
+            self._link.close()
+            records = self._work.records(self._names, self._end[2] if self._end else None)
+            winner = best_of(records)
+            self.best = result_of(winner) if winner else None
+            self._work.close()
 
     def _hand_out(self) -> None:
         if self._open and self._waiting:

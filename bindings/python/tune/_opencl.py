@@ -3,13 +3,11 @@
 numpy arrays without another package."""
 from __future__ import annotations
 
-import ast
 import ctypes
-import math
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p
 from typing import Any, Mapping, Optional, Sequence
 
-from . import _metrics, _spec
+from . import _express, _spec
 from ._program import TuneError
 
 _SUCCESS, _READ_WRITE, _COPY_HOST, _ALL, _BUILD_LOG = 0, 1, 32, 0xFFFFFFFF, 0x1183
@@ -146,31 +144,16 @@ class Context:
         self.cl.clReleaseProgram(c_void_p(program))
 
 
-def _number(text: Any, names: "Mapping[str, Any]") -> float:
-    return float(_metrics._value(ast.parse(text.strip(), mode="eval"), text, names) if isinstance(text, str) else text)
-
-
-def run_once(spec: "Mapping[str, Any]", config: "Mapping[str, Any]", context: Context) -> "list[Any]":
-    """Runs one config of a kernel (the keywords of _spec.write_spec) here; its arguments afterwards, as numpy arrays, None
-    for scalars."""
+def run_once(kernel: _spec.Kernel, config: "Mapping[str, Any]", context: Context) -> "list[Any]":
+    """Runs one config of a kernel here; its arguments afterwards, as numpy arrays, None for scalars."""
     import numpy
 
-    text, _ = _spec.text_of(spec["kernel_source"])
-    given = spec.get("block_size_names") or []
-    blocks = [*given, *["block_size_x", "block_size_y", "block_size_z"][len(given) :]]
-    local = [int(config.get(b, n)) for b, n in zip(blocks, (_spec.DEFAULT_BLOCK_X, 1, 1))]
-    sizes = _spec._sizes(spec["problem_size"])
-    groups = [1, 1, 1]
-    for i, size in enumerate(sizes):
-        divisor = _number(_spec._product(spec["grid_div"][i], i, blocks, config), config)
-        groups[i] = math.ceil(_number(size, config) / divisor)
-    fixed = {"kernel_tuner": 1, **{b: n for b, n in zip(blocks, local) if b not in config}}
-    options = _spec._options(spec.get("compiler_options"), spec.get("defines"), {**fixed, **config})
-    args = [context.buffer(a) if getattr(a, "shape", ()) else a.tobytes() for a in spec["arguments"]]
-    if spec.get("smem_args"):
-        args.append(int(_number(spec["smem_args"]["size"], config)))
-    context.run(text, spec["kernel_name"], " ".join(options), args, groups, local)
+    groups, local = kernel.launch(config)
+    args = [context.buffer(a) if getattr(a, "shape", ()) else a.tobytes() for a in kernel.arguments]
+    if kernel.smem_args:
+        args.append(int(_express.number_of(kernel.smem_args["size"], config)))
+    context.run(kernel.text, kernel.kernel_name, " ".join(kernel.options(config)), args, groups, local)
     return [
         numpy.frombuffer(b.read(), a.dtype).reshape(a.shape) if isinstance(b, Buffer) else None
-        for a, b in zip(spec["arguments"], args)
+        for a, b in zip(kernel.arguments, args)
     ]

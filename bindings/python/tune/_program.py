@@ -13,8 +13,6 @@ from typing import Any, Callable, Iterator, Mapping, Optional, Sequence
 Event = Mapping[str, Any]
 Callback = Callable[[Event], Any]
 
-END_S = 30  # for an interrupted run to fetch what is on its way
-
 
 class TuneError(RuntimeError):
     """What `tune` refused or could not do, in its own words."""
@@ -90,17 +88,17 @@ class Process:
                 yield event
 
     def stop(self) -> None:
-        """As Ctrl-C: nothing more is proposed, what is on its way is fetched."""
+        """As Ctrl-C: nothing more is proposed, what has been measured is fetched; a second time: at once."""
         if self._child.poll() is None:
             self._child.send_signal(signal.SIGINT)
 
     def end(self) -> "tuple[int, str]":
-        """Waits for the end, by force after a while; exit code and what it said on standard error."""
+        """Waits for the end; exit code and what it said on standard error."""
         try:
-            self._child.communicate(timeout=END_S)
-        except subprocess.TimeoutExpired:
-            self._child.kill()
             self._child.communicate()
+        except BaseException:  # Ctrl-C once more
+            self.stop()
+            raise
         self._errors.seek(0)
         words = self._errors.read().decode(errors="replace")
         self._errors.close()

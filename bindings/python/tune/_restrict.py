@@ -44,10 +44,12 @@ def _named_arguments(function: "Callable[..., Any]", params: "Mapping[str, Any]"
     return names if names and all(name in params for name in names) else []
 
 
-def _allowed(function: "Callable[..., Any]", params: "Mapping[str, Sequence[Any]]") -> "tuple[list[str], set[tuple[Any, ...]]]":
-    """Names of the parameters that decide, and their allowed values. What the function raises is the caller's."""
-    words = getattr(function, "__name__", "a restriction")
-    names = list(_named_arguments(function, params))
+def table(
+    function: "Callable[..., Any]", params: "Mapping[str, Sequence[Any]]", words: str, names: "Sequence[str]" = ()
+) -> "tuple[list[str], dict[tuple[Any, ...], Any]]":
+    """Names of the parameters that decide about a function, and what it gives for each combination of their values. It
+    gets parameters by these `names`; none: the config as a dict. What it raises is the caller's."""
+    names = list(names)
     by_name = bool(names)
     seen: "set[str]" = set()
     if not names:
@@ -55,25 +57,26 @@ def _allowed(function: "Callable[..., Any]", params: "Mapping[str, Sequence[Any]
         n_calls = math.prod(len(params[name]) for name in names)
         if n_calls > MAX_CALLS:
             raise ValueError(
-                f"restriction {words}: {n_calls} combinations to call it for, at most {MAX_CALLS} are tried: give it as "
+                f"{words}: {n_calls} combinations to call it for, at most {MAX_CALLS} are tried: give it as "
                 "text, or as a function whose arguments are the parameters that it needs"
             )
     elif math.prod(len(params[name]) for name in names) > MAX_CALLS:
-        raise ValueError(f"restriction {words}: more than {MAX_CALLS} combinations of {', '.join(names)}")
-    allowed = set()
+        raise ValueError(f"{words}: more than {MAX_CALLS} combinations of {', '.join(names)}")
+    found = {}
     for values in itertools.product(*(params[name] for name in names)):
         config = dict(zip(names, values))
-        if function(**config) if by_name else function(_Seen(config, seen)):
-            allowed.add(values)
+        found[values] = function(**config) if by_name else function(_Seen(config, seen))
     keep = [i for i, name in enumerate(names) if name in seen]
-    fewer = {tuple(values[i] for i in keep) for values in allowed}
-    n_others = math.prod(len(params[name]) for name in names if name not in seen)
-    if not by_name and keep and len(fewer) * n_others == len(allowed):  # the others do not decide
-        return [names[i] for i in keep], fewer
-    return names, allowed
+    if by_name or not keep:
+        return names, found
+    fewer: "dict[tuple[Any, ...], Any]" = {}
+    for values, out in found.items():
+        if fewer.setdefault(tuple(values[i] for i in keep), out) != out:  # the others decide, too
+            return names, found
+    return [names[i] for i in keep], fewer
 
 
-def _rules(names: "Sequence[str]", values: "Sequence[Sequence[Any]]", allowed: "frozenset[tuple[Any, ...]]") -> "list[str]":
+def rules(names: "Sequence[str]", values: "Sequence[Sequence[Any]]", allowed: "frozenset[tuple[Any, ...]]") -> "list[str]":
     """Conjunctions that together allow exactly `allowed` (tuples over `names`, each out of `values`)."""
     if len(allowed) == math.prod(map(len, values)):
         return []
@@ -88,7 +91,7 @@ def _rules(names: "Sequence[str]", values: "Sequence[Sequence[Any]]", allowed: "
         some = [v for v in values[0] if v not in nowhere]
         out.append(f"{names[0]} in {{{', '.join(map(_literal, some))}}}")
     for rest, firsts in groups.items():
-        for rule in _rules(names[1:], values[1:], rest) if len(names) > 1 else []:
+        for rule in rules(names[1:], values[1:], rest) if len(names) > 1 else []:
             out.append(f"{names[0]} not in {{{', '.join(map(_literal, firsts))}}} or {rule}")
     return out
 
@@ -106,12 +109,13 @@ def _packed(rules: "Iterable[str]") -> "list[str]":
 
 
 def expressions_of(function: "Callable[..., Any]", params: "Mapping[str, Sequence[Any]]") -> "list[str]":
-    names, allowed = _allowed(function, params)
-    out = _packed(_rules(names, [params[name] for name in names], frozenset(allowed)))
+    words = f"restriction {getattr(function, '__name__', 'of its own')}"
+    names, found = table(function, params, words, _named_arguments(function, params))
+    allowed = frozenset(values for values, out in found.items() if out)
+    out = _packed(rules(names, [params[name] for name in names], allowed))
     if len(out) > MAX_EXPRESSIONS or any(len(text) > MAX_TEXT for text in out):
-        words = getattr(function, "__name__", "a restriction")
         raise ValueError(
-            f"restriction {words}: what it allows of {', '.join(names)} is too irregular to be handed on "
+            f"{words}: what it allows of {', '.join(names)} is too irregular to be handed on "
             f"({sum(map(len, out))} bytes): give it as text, or as functions of fewer parameters"
         )
     return out
@@ -128,7 +132,7 @@ def conditions(
     for r in each:
         if isinstance(r, str):
             out.append(r)
-        elif callable(r):
+        elif callable(r) and not hasattr(r, "preProcess"):  # which those of the package `constraint` have
             out += expressions_of(r, params)
         else:
             raise TypeError(f"a restriction is text or a function, not {r!r}")

@@ -122,6 +122,8 @@ def drive(
 ) -> "tuple[int, str, Optional[_program.Event]]":
     """Runs `tune` to its end, beside a searcher if there is one; exit code, words, the event `done`. What the searcher or
     the callback raises ends it and is raised."""
+    if searcher is not None and not isinstance(searcher, Searcher):
+        raise TypeError(f"strategy: expected a name or an object with ask and tell, not {searcher!r}")
     process: "list[_program.Process]" = []
     link = Link(serve(searcher), lambda: process[0].stop()) if searcher is not None else None
     try:

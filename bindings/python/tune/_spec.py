@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
-from typing import Any, Mapping, Optional, Sequence, Union
+from dataclasses import dataclass
+from typing import Any, Iterator, Mapping, Optional, Sequence, Union
 
-from . import _restrict
+from . import _express, _restrict
 
+_GRID = ("grid_size_x", "grid_size_y", "grid_size_z")
 DEFAULT_BLOCK_X = 256  # Kernel Tuner's, where block_size_x is no parameter
 LARGEST = 1 << 53  # whole numbers of JSON
+RTOL = 1e-5  # numpy.allclose's, here of the largest
 
 _TYPES = {
     "float16": "half",
     "float32": "float",
     "float64": "double",
+    "complex64": "float2",
+    "complex128": "double2",
     "bool": "bool",
     **{f"{sign}int{bits}": f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
 }
+
+
+_LANGUAGES = {"opencl": "OpenCL", "cuda": "CUDA", "cupy": "CUDA", "nvcuda": "CUDA"}
 
 
 def language_of(source: str) -> str:
@@ -31,8 +40,8 @@ def language_of(source: str) -> str:
 
 def text_of(source: Union[str, "os.PathLike[str]"]) -> "tuple[str, Optional[str]]":
     """The kernel's text, and the path of the file that it is in."""
-    if callable(source) or isinstance(source, (list, tuple)):
-        raise TypeError("kernel_source is one text or one file; what it includes lies beside the file")
+    if callable(source):
+        raise TypeError("kernel_source: a function cannot be handed on: choose among texts with #if and parameters")
     path = os.fspath(source)
     if "\n" not in path and os.path.isfile(path):
         with open(path, encoding="utf-8") as f:
@@ -90,35 +99,29 @@ class Writer:
             **self.raw(value),
         }
 
-    def expected(self, name: str, array: Any, argument: "Mapping[str, Any]") -> "dict[str, Any]":
+    def expected(self, name: str, array: Any, argument: "Mapping[str, Any]", atol: Optional[float]) -> "dict[str, Any]":
+        if not hasattr(array, "dtype") or not hasattr(array, "size"):
+            raise TypeError(f"answer of {name}: expected a numpy array or None, not {array!r}")
         if array.size != argument.get("Size") or _type_of(array.dtype, "answer") != argument["Type"]:
             raise ValueError(
                 f"answer of {name}: {array.size} x {array.dtype}, where the argument has "
                 f"{argument.get('Size', 1)} x {argument['Type']}"
             )
-        return {"Name": f"{name}_expected", "TargetName": name, **self.raw(array)}
+        if (array != array).any():
+            raise ValueError(f"answer of {name}: has NaN, which no result equals")
+        out = {"Name": f"{name}_expected", "TargetName": name, **self.raw(array)}
+        return out if atol is None else {**out, **_tolerance(atol + RTOL * float(abs(array).max(initial=0)))}
 
 
-def _product(divisors: Any, axis: int, blocks: Sequence[str], params: Mapping[str, Any]) -> str:
-    if divisors is None:
-        return blocks[axis] if blocks[axis] in params else "1"
-    if callable(divisors):
-        raise TypeError("grid_div: a function cannot be handed on: give a list of numbers and expressions")
-    each = [divisors] if isinstance(divisors, (str, int)) else list(divisors)
-    return " * ".join(f"({d})" for d in each) or "1"
-
-
-def _sizes(problem_size: Any) -> "list[Any]":
-    if callable(problem_size):
-        raise TypeError("problem_size: a function cannot be handed on: give numbers, or expressions as text")
-    scalar = isinstance(problem_size, str) or not hasattr(problem_size, "__iter__")
-    each = [problem_size] if scalar else list(problem_size)
-    return [s if isinstance(s, str) else int(s) for s in each]
+def _tolerance(threshold: float) -> "dict[str, Any]":
+    return {"ValidationMethod": "SideBySideComparison", "ValidationThreshold": float(threshold)}
 
 
 def _parameters(tune_params: "Mapping[str, Sequence[Any]]") -> "list[dict[str, Any]]":
     out = []
     for name, values in tune_params.items():
+        if isinstance(values, str) or not hasattr(values, "__iter__"):
+            raise TypeError(f"tune_params['{name}']: expected a list of numbers or words, not {values!r}")
         plain = [v.item() if hasattr(v, "item") else v for v in values]
         plain = [int(v) if isinstance(v, bool) else v for v in plain]
         if not plain or not all(isinstance(v, (int, float, str)) for v in plain):
@@ -129,98 +132,201 @@ def _parameters(tune_params: "Mapping[str, Sequence[Any]]") -> "list[dict[str, A
     return out
 
 
-def _options(compiler_options: Any, defines: "Optional[Mapping[str, Any]]", fixed: "Mapping[str, int]") -> "list[str]":
-    out = [compiler_options] if isinstance(compiler_options, str) else list(compiler_options or [])
-    for name, value in {**fixed, **(defines or {})}.items():
-        if callable(value):
-            raise TypeError(f"defines['{name}']: a function cannot be handed on: give a number or a word")
-        out.append(f"-D{name}={value}")
-    return out
+@dataclass
+class Kernel:
+    """A kernel with its parameters, sizes and data: tune_kernel's arguments that tell what it is."""
+
+    kernel_name: str
+    kernel_source: Any
+    problem_size: Any
+    arguments: "Sequence[Any]"
+    tune_params: "Mapping[str, Sequence[Any]]"
+    grid_div_x: Any = None
+    grid_div_y: Any = None
+    grid_div_z: Any = None
+    restrictions: Any = None
+    answer: "Optional[Sequence[Any]]" = None
+    atol: Optional[float] = None
+    lang: Optional[str] = None
+    smem_args: "Optional[Mapping[str, Any]]" = None
+    cmem_args: "Optional[Mapping[str, Any]]" = None
+    compiler_options: "Union[None, str, Sequence[str]]" = None
+    defines: "Optional[Mapping[str, Any]]" = None
+    block_size_names: "Optional[Sequence[str]]" = None
+    reference: "Optional[Mapping[str, Any]]" = None
+    operations: "Union[None, str, float]" = None
+
+    def __post_init__(self) -> None:
+        sources = self.kernel_source if isinstance(self.kernel_source, (list, tuple)) else [self.kernel_source]
+        if not sources:
+            raise ValueError("kernel_source: no text and no file")
+        self._text, self._path = text_of(sources[0])
+        self._others = list(sources[1:])
+        words = str(self.lang or language_of(self._text)).lower()
+        if words not in _LANGUAGES:
+            raise ValueError(f"lang={self.lang!r}: expected 'OpenCL' or 'CUDA'")
+        self.language = _LANGUAGES[words]
+        self._params = _parameters(self.tune_params)
+        self._values = {p["Name"]: p["Values"] for p in self._params}
+        names = list(self.block_size_names or [])
+        self._blocks = [*names, *["block_size_x", "block_size_y", "block_size_z"][len(names) :]]
+        self._fixed = {b: n for b, n in zip(self._blocks, (DEFAULT_BLOCK_X, 1, 1)) if b not in self._values}
+        if self.smem_args and set(self.smem_args) != {"size"}:
+            raise ValueError("smem_args: expected {'size': bytes}: a number, an expression or a function of a config")
+
+    # Sizes: each is a number, text or a function of a config; `of` makes of it what is wanted.
+
+    def _sizes(self) -> "list[Any]":
+        whole = self.problem_size
+        if callable(whole):
+            first = {name: values[0] for name, values in self._values.items()}
+            n = len(_listed(whole(first)))
+            return [lambda p, i=i: _listed(whole(p))[i] for i in range(n)]
+        return _listed(whole)
+
+    def _divisors(self, axis: int) -> "list[Any]":
+        given = (self.grid_div_x, self.grid_div_y, self.grid_div_z)[axis]
+        if given is None:
+            return [self._blocks[axis]] if self._blocks[axis] in self._values else []
+        return _listed(given)
+
+    def _express(self, value: Any, where: str) -> str:
+        text = _express.text_of(value, self._values, where)
+        return f"(({text}) // 1)" if isinstance(value, str) and not value.isidentifier() else f"({text})"
+
+    def _groups(self) -> "Iterator[str]":
+        sizes = self._sizes()
+        for i, axis in enumerate("xyz"):
+            size = self._express(sizes[i], "problem_size") if i < len(sizes) else "1"
+            divisors = [self._express(d, f"grid_div_{axis}") for d in self._divisors(i)]
+            yield f"ceil_div({size}, {' * '.join(divisors) or '1'})"
+
+    def launch(self, config: "Mapping[str, Any]") -> "tuple[list[int], list[int]]":
+        """Groups and their sizes of one config."""
+        sizes = self._sizes()
+        groups = []
+        for i in range(3):
+            size = _express.number_of(sizes[i], config) if i < len(sizes) else 1
+            for d in self._divisors(i):
+                size /= _express.number_of(d, config)
+            groups.append(math.ceil(size))
+        return groups, [int({**self._fixed, **config}[b]) for b in self._blocks]
+
+    # Text and macros.
+
+    @property
+    def text(self) -> str:
+        """With what it includes in place."""
+        beside = os.path.dirname(self._path) if self._path else ""
+
+        def included(found: "re.Match[str]") -> str:
+            name = found.group(1)
+            paths = [os.fspath(o) for o in self._others if os.fspath(o) == name] + [os.path.join(beside, name)]
+            return next((text_of(p)[0] for p in paths if os.path.isfile(p)), found.group(0))
+
+        return re.sub(r'^[ \t]*#[ \t]*include[ \t]*"([^"]*)".*$', included, self._text, flags=re.MULTILINE)
+
+    def _defines(self) -> "tuple[dict[str, Any], dict[str, str]]":
+        """Those that are the same in each config, and those that are not, as expressions."""
+        same: "dict[str, Any]" = {"kernel_tuner": 1, **self._fixed}
+        varying = {}
+        for name, groups in zip(_GRID, self._groups()):
+            if re.search(rf"\b{name}\b", self._text):
+                varying[name] = groups
+        for name, value in (self.defines or {}).items():
+            if name in self._values:
+                raise ValueError(f"defines['{name}']: it is a parameter, which is a macro of that name")
+            is_text = isinstance(value, str)
+            if callable(value) or (is_text and any(re.search(rf"\b{re.escape(p)}\b", value) for p in self._values)):
+                text = _express.text_of(value, self._values, f"defines['{name}']")
+                varying[name] = re.sub("/+", "//", text) if is_text else text  # text divides as C does
+            else:
+                same[name] = value
+        return same, varying
+
+    def options(self, config: "Mapping[str, Any]") -> "list[str]":
+        """Of the compiler, for one config."""
+        same, varying = self._defines()
+        own = {**dict(zip(_GRID, self.launch(config)[0])), **(self.defines or {})}
+        more = {name: int(_express.number_of(own[name], config)) for name in varying}
+        return [*self._compiler_options(), *(f"-D{n}={v}" for n, v in {**same, **more, **config}.items())]
+
+    def _compiler_options(self) -> "list[str]":
+        given = self.compiler_options
+        return [given] if isinstance(given, str) else list(given or [])
+
+    # The job file.
+
+    def write(self, folder: str) -> str:
+        """Writes job.json and its files into `folder`; returns the job's path."""
+        w = Writer(folder)
+        same, varying = self._defines()
+        kernel: "dict[str, Any]" = {
+            "Language": self.language,
+            "KernelName": self.kernel_name,
+            "KernelFile": self._write_source(w),
+            "CompilerOptions": [*self._compiler_options(), *(f"-D{n}={v}" for n, v in same.items())],
+            "GlobalSizeType": "CUDA",
+            "GlobalSize": dict(zip("XYZ", self._groups())),
+            "LocalSize": {axis: b if b in self._values else self._fixed[b] for axis, b in zip("XYZ", self._blocks)},
+        }
+        sizes = self._sizes()
+        if all(isinstance(s, int) for s in sizes):
+            kernel["ProblemSize"] = sizes
+        if varying:
+            kernel["Defines"] = varying
+        kernel.update(self._write_arguments(w))
+        if self.smem_args:
+            kernel["SharedMemory"] = _express.text_of(self.smem_args["size"], self._values, "smem_args")
+        if self.reference is not None:
+            kernel["ReferenceKernel"] = self._reference(self.reference)
+        if self.operations is not None:
+            kernel["Operations"] = self.operations
+        conditions = [{"Expression": e} for e in _restrict.conditions(self.restrictions, self._values)]
+        space = {"TuningParameters": self._params, "Conditions": conditions}
+        out = os.path.join(folder, "job.json")
+        with open(out, "w", encoding="utf-8") as f:
+            json.dump({"ConfigurationSpace": space, "KernelSpecification": kernel}, f, indent=1)
+        return out
+
+    def _write_source(self, w: Writer) -> str:
+        """One file is used where it lies, with what it includes; of several the others are copied and named anew in the
+        first."""
+        suffix = ".cl" if self.language == "OpenCL" else ".cu"
+        if self._path and not self._others:
+            return self._path
+        text = self._text
+        for other in self._others:
+            their_text, path = text_of(other)
+            if not path:
+                raise ValueError("kernel_source: of several the second and later ones are files")
+            text = text.replace(os.fspath(other), w.file(their_text.encode(), os.path.splitext(path)[1]))
+        return w.file(text.encode(), suffix)
+
+    def _write_arguments(self, w: Writer) -> "dict[str, Any]":
+        names = [f"arg{i}" for i in range(len(self.arguments))]
+        args = [w.argument(name, value) for name, value in zip(names, self.arguments)]
+        out: "dict[str, Any]" = {"Arguments": args}
+        if self.answer is not None:
+            if isinstance(self.answer, str) or not hasattr(self.answer, "__len__") or len(self.answer) != len(names):
+                n = len(self.answer) if hasattr(self.answer, "__len__") else "no"
+                raise ValueError(f"answer: {n} entries for {len(names)} arguments: None where nothing is compared")
+            out["ReferenceArguments"] = [
+                w.expected(n, a, g, self.atol) for n, a, g in zip(names, self.answer, args) if a is not None
+            ]
+        for name, value in (self.cmem_args or {}).items():
+            args.append({**w.argument(name, value), "MemoryType": "Symbol", "AccessType": "ReadOnly"})
+        return out
+
+    def _reference(self, given: "Mapping[str, Any]") -> "dict[str, Any]":
+        out = dict(given)
+        if "Configuration" in given:  # what it does not name has its first value
+            out["Configuration"] = {**{n: each[0] for n, each in self._values.items()}, **given["Configuration"]}
+        return out if self.atol is None else {**out, **_tolerance(self.atol)}
 
 
-def write_spec(
-    folder: str,
-    kernel_name: str,
-    kernel_source: Any,
-    problem_size: Any,
-    arguments: "Sequence[Any]",
-    tune_params: "Mapping[str, Sequence[Any]]",
-    *,
-    grid_div: "Sequence[Any]" = (None, None, None),
-    restrictions: Any = None,
-    answer: Optional[Sequence[Any]] = None,
-    atol: Optional[float] = None,
-    reference: Any = None,
-    lang: Optional[str] = None,
-    smem_args: Optional[Mapping[str, Any]] = None,
-    cmem_args: Optional[Mapping[str, Any]] = None,
-    compiler_options: Any = None,
-    defines: Optional[Mapping[str, Any]] = None,
-    block_size_names: Optional[Sequence[str]] = None,
-    operations: Union[None, str, float] = None,
-) -> str:
-    """Writes job.json and its files into `folder`; returns the job's path."""
-    w = Writer(folder)
-    text, path = text_of(kernel_source)
-    params = _parameters(tune_params)
-    values = {p["Name"]: p["Values"] for p in params}
-    blocks = list(block_size_names or []) + ["block_size_x", "block_size_y", "block_size_z"][len(block_size_names or []) :]
-    sizes = _sizes(problem_size)
-    fixed = {b: n for b, n in zip(blocks, (DEFAULT_BLOCK_X, 1, 1)) if b not in values}
-    language = {"opencl": "OpenCL", "cuda": "CUDA"}.get((lang or language_of(text)).lower())
-    if not language:
-        raise ValueError(f"lang={lang!r}: expected 'OpenCL' or 'CUDA'")
-    groups, local = {}, {}
-    for i, axis in enumerate("XYZ"):
-        local[axis] = blocks[i] if blocks[i] in values else fixed[blocks[i]]
-        size = f"({sizes[i]})" if i < len(sizes) else "1"
-        divisor = _product(grid_div[i], i, blocks, values) if i < len(sizes) else "1"
-        groups[axis] = f"ceil_div({size}, {divisor})"
-    kernel: "dict[str, Any]" = {
-        "Language": language,
-        "KernelName": kernel_name,
-        "KernelFile": path or w.file(text.encode(), ".cl" if language == "OpenCL" else ".cu"),
-        "CompilerOptions": _options(compiler_options, defines, {"kernel_tuner": 1, **fixed}),
-        "GlobalSizeType": "CUDA",
-        "GlobalSize": groups,
-        "LocalSize": local,
-    }
-    if all(isinstance(s, int) for s in sizes):
-        kernel["ProblemSize"] = sizes
-    names = [f"arg{i}" for i in range(len(arguments))]
-    args = [w.argument(name, value) for name, value in zip(names, arguments)]
-    for name, value in (cmem_args or {}).items():
-        args.append({**w.argument(name, value), "MemoryType": "Symbol", "AccessType": "ReadOnly"})
-    if answer is not None:
-        if len(answer) != len(arguments):
-            raise ValueError(f"answer: {len(answer)} entries for {len(arguments)} arguments: None where nothing is compared")
-        expected = [w.expected(n, a, g) for n, a, g in zip(names, answer, args) if a is not None]
-        if atol is not None:
-            for e in expected:
-                e.update(ValidationMethod="SideBySideComparison", ValidationThreshold=float(atol))
-        kernel["ReferenceArguments"] = expected
-    kernel["Arguments"] = args
-    if smem_args:
-        if set(smem_args) != {"size"} or callable(smem_args["size"]):
-            raise ValueError("smem_args: expected {'size': bytes}, a number or an expression")
-        kernel["SharedMemory"] = smem_args["size"]
-    if reference is not None:
-        kernel["ReferenceKernel"] = dict(reference)
-        if "Configuration" in reference:  # what it does not name has its first value
-            first = {name: each[0] for name, each in values.items()}
-            kernel["ReferenceKernel"]["Configuration"] = {**first, **reference["Configuration"]}
-        if atol is not None:
-            kernel["ReferenceKernel"].update(ValidationMethod="SideBySideComparison", ValidationThreshold=float(atol))
-    if operations is not None:
-        kernel["Operations"] = operations
-    job = {
-        "ConfigurationSpace": {
-            "TuningParameters": params,
-            "Conditions": [{"Expression": e} for e in _restrict.conditions(restrictions, values)],
-        },
-        "KernelSpecification": kernel,
-    }
-    out = os.path.join(folder, "job.json")
-    with open(out, "w", encoding="utf-8") as f:
-        json.dump(job, f, indent=1)
-    return out
+def _listed(value: Any) -> "list[Any]":
+    """One size or several, whole numbers of numpy as Python's."""
+    one = isinstance(value, str) or callable(value) or not hasattr(value, "__iter__")
+    each = [value] if one else list(value)
+    return [v.item() if hasattr(v, "item") else v for v in each]

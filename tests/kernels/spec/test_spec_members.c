@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Job files: members that nobody knows, scalars of few bits. */
+/* Job files: members that nobody knows, scalars of few bits, macros and metrics of the author's own. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +9,7 @@
 #include "core/temp_dir.h"
 #include "tests/kernels/spec/opened.h"
 
+#include <math.h>
 #include <string.h>
 
 static void unknown_members_are_refused_by_name(void **state)
@@ -144,6 +145,100 @@ static void small_scalars_beyond_their_type_are_refused(void **state)
     }
 }
 
+#define BEHIND "\"CompilerOptions\": [\"-cl-mad-enable\"],"
+#define BEFORE "  \"KernelSpecification\""
+
+static const char *define_of(const struct program_module *m, const char *name)
+{
+    for (size_t i = 0; i < m->n_defines; i++)
+        if (strcmp(m->defines[i].name, name) == 0)
+            return m->defines[i].value;
+    return "none";
+}
+
+/* By hand: 1000 / 4 items in groups of 2; the reference has the Defaults, PER=1 and GROUP=2. */
+static void defines_are_macros_of_each_config(void **state)
+{
+    static const char *const pairs[] = {
+        BEHIND,
+        BEHIND "\"Defines\": {\"TWICE\": \"PER * 2\", \"HALF\": \"PER / 8\", \"ITEMS\": \"n / PER\", \"ONE\": 1},",
+        NULL};
+    struct spec *s = opened(pairs);
+    struct blobs blobs;
+    struct program p;
+    struct buf text;
+    cJSON *knobs;
+
+    (void)state;
+    blobs_init(&blobs, 1 << 20);
+    p = program_of(s, "GROUP=2 PER=4 BUG=0", &blobs);
+    assert_string_equal(define_of(&p.modules[0], "TWICE"), "8");
+    assert_string_equal(define_of(&p.modules[0], "HALF"), "0.5");
+    assert_string_equal(define_of(&p.modules[0], "ITEMS"), "250");
+    assert_string_equal(define_of(&p.modules[0], "ONE"), "1");
+    assert_string_equal(define_of(&p.modules[1], "TWICE"), "2");
+    buf_init(&text, 4096);
+    knobs = cJSON_Parse("{\"GROUP\": 2, \"PER\": 4, \"BUG\": 0}");
+    assert_int_equal(spec_macros(s, knobs, &text, NULL), ERR_OK);
+    assert_non_null(strstr(buf_text(&text), "#define PER 4\n"));
+    assert_non_null(strstr(buf_text(&text), "#define TWICE 8\n"));
+    cJSON_Delete(knobs);
+    buf_fini(&text);
+    program_fini(&p);
+    blobs_fini(&blobs);
+    spec_free(s);
+}
+
+static void defines_that_are_none_are_refused(void **state)
+{
+    (void)state;
+    refuses(BEHIND, BEHIND "\"Defines\": {\"PER\": 1},", "Defines: 'PER' is no name of a macro");
+    refuses(BEHIND, BEHIND "\"Defines\": {\"A B\": 1},", "Defines: 'A B' is no name of a macro");
+    refuses(BEHIND, BEHIND "\"Defines\": {\"A\": \"B + 1\"},", "Defines.A: 'B + 1': unknown name 'B'");
+    refuses(BEHIND, BEHIND "\"Defines\": [1],", "Defines: expected an object");
+}
+
+/* By hand: 2 ms are 2e6 ns; 1000 elements of 8 bytes in 2 ms are 4e6 bytes a second. */
+static void metrics_are_numbers_of_a_config_and_its_time(void **state)
+{
+    static const char *const pairs[] = {BEFORE,
+                                        "  \"Metrics\": {\"MB/s\": \"8 * n / time / 1e3\", \"rate\": \"n / time\", "
+                                        "\"twice\": \"2 * rate * PER\", \"never\": \"1 / BUG\"},\n" BEFORE,
+                                        NULL};
+    struct spec *s = opened(pairs);
+    const int version = spec_version(s);
+    struct config c;
+    struct why why;
+    cJSON *all;
+
+    (void)state;
+    assert_int_equal(space_config_parse(spec_space(s), "GROUP=2 PER=4 BUG=0", &c, &why), ERR_OK);
+    all = spec_metrics(s, &c, 2e6);
+    assert_int_equal(cJSON_GetArraySize(all), 4);
+    assert_true(cJSON_GetObjectItem(all, "MB/s")->valuedouble == 4);
+    assert_true(cJSON_GetObjectItem(all, "rate")->valuedouble == 500);
+    assert_true(cJSON_GetObjectItem(all, "twice")->valuedouble == 4000);
+    assert_true(isnan(cJSON_GetObjectItem(all, "never")->valuedouble));
+    cJSON_Delete(all);
+    spec_free(s);
+    s = opened(NULL);
+    assert_int_equal(spec_version(s), version); /* records hold for other metrics, too */
+    all = spec_metrics(s, &c, 2e6);
+    assert_int_equal(cJSON_GetArraySize(all), 0);
+    cJSON_Delete(all);
+    spec_free(s);
+}
+
+static void metrics_that_are_none_are_refused(void **state)
+{
+    (void)state;
+    refuses(BEFORE, "\"Metrics\": {\"x\": \"tme / 2\"},\n" BEFORE, "Metrics.x: 'tme / 2': unknown name 'tme'");
+    refuses(BEFORE, "\"Metrics\": {\"x\": \"y\", \"y\": \"time\"},\n" BEFORE, "Metrics.x: 'y': unknown name 'y'");
+    refuses(BEFORE, "\"Metrics\": {\"x y\": \"time\"},\n" BEFORE, "Metrics.x y: expected a name");
+    refuses(BEFORE, "\"Metrics\": {\"x\": 3},\n" BEFORE, "Metrics.x: expected an expression");
+    refuses(BEFORE, "\"Metrics\": 3,\n" BEFORE, "Metrics: expected an object");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -152,6 +247,10 @@ int main(void)
         cmocka_unit_test(elements_of_custom_types_have_so_many_bytes),
         cmocka_unit_test(small_scalars_are_their_bits),
         cmocka_unit_test(small_scalars_beyond_their_type_are_refused),
+        cmocka_unit_test(defines_are_macros_of_each_config),
+        cmocka_unit_test(defines_that_are_none_are_refused),
+        cmocka_unit_test(metrics_are_numbers_of_a_config_and_its_time),
+        cmocka_unit_test(metrics_that_are_none_are_refused),
     };
     int failed;
 

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: MIT
+"""The farm as what Kernel Tuner's and Optuna's searches measure on, with the real packages."""
+import inspect
+import os
+import re
+import subprocess
+import time
+import unittest
+
+import numpy as np
+
+import kernel_tuner
+import optuna
+import tune
+from tune import _kernel
+
+# Sums of two arrays; VEC == 3 is wrong by one, VEC == 5 does not compile.
+SOURCE = """
+#if VEC == 5
+#error five
+#endif
+__kernel void add(__global const float *a, __global const float *b, __global float *c, int n)
+{
+    const int at = (int)get_global_id(0) * VEC;
+
+    for (int i = 0; i < VEC; i++)
+        if (at + i < n)
+            c[at + i] = a[at + i] + b[at + i] + (VEC == 3);
+}
+"""
+N = 80000
+RNG = np.random.default_rng(1)
+A, B = RNG.random(N, dtype=np.float32), RNG.random(N, dtype=np.float32)
+ARGS = [A, B, np.zeros(N, np.float32), np.int32(N)]
+PARAMS = {"block_size_x": [16, 64], "VEC": [1, 3, 4, 5]}
+FAST = {"min_repeat_ms": 1}
+
+
+def tuned(**more):
+    """A script of Kernel Tuner's as it is."""
+    more = {"lang": "OpenCL", "iterations": 1, "quiet": True, "answer": [None, None, A + B, None], **more}
+    return kernel_tuner.tune_kernel("add", SOURCE, N, ARGS, PARAMS, grid_div_x=["block_size_x", "VEC"], **more)
+
+
+class Farm:
+    """A tracker and an agent of this machine's device, on 127.0.0.1."""
+
+    def __enter__(self):
+        folder = os.path.dirname(tune.program())
+        self.children = []
+        with open("tracker.said", "w+", encoding="utf-8") as said:
+            tracker = [os.path.join(folder, "tune-tracker"), "--listen", "tcp://127.0.0.1:0", "--store", "store"]
+            self.children.append(subprocess.Popen(tracker, stdout=said, stderr=subprocess.STDOUT))
+            url = self.wait(lambda: re.search(r"listening on (tcp:\S+)", self.said()))[1]
+            agent = [os.path.join(folder, "tune-agent"), "--tracker", url, "--key", "board"]
+            self.children.append(subprocess.Popen(agent, stdout=said, stderr=subprocess.STDOUT))
+        self.wait(lambda: "board" in tune.call("devices", "--json", "--tracker", url))
+        return url
+
+    def wait(self, what):
+        for _ in range(600):
+            found = what()
+            if found:
+                return found
+            time.sleep(0.05)
+        raise AssertionError(self.said())
+
+    def said(self):
+        with open("tracker.said", encoding="utf-8") as f:
+            return f.read()
+
+    def __exit__(self, *_):
+        for child in reversed(self.children):
+            child.kill()
+            child.wait()
+
+
+class KernelTuner(unittest.TestCase):
+    def test_its_searches_measure_on_the_farm(self):
+        with tune.kernel_tuner.farm(**FAST):
+            results, env = tuned(restrictions=["block_size_x * VEC < 300"], metrics={"GB/s": "12 * 80000 / time / 1e6"})
+        found = {(r["block_size_x"], r["VEC"]): r for r in results}
+        self.assertEqual(set(found), {(x, v) for x in (16, 64) for v in (1, 3, 4, 5) if x * v < 300})
+        for (_, vec), r in found.items():
+            error = {3: "RuntimeFailedConfig", 5: "CompilationFailedConfig"}.get(vec)
+            self.assertEqual(type(r.get("__error__")).__name__, error or "NoneType", r)
+            self.assertEqual("GB/s" in r, error is None)
+        self.assertIn("expected", found[64, 3]["why"])
+        self.assertIn("error", found[16, 5]["why"])
+        self.assertEqual(env["best_config"], min((r for r in results if "time" in r), key=lambda r: r["time"]))
+        self.assertTrue(env["tune"]["device"]["name"] == env["device_name"] != "")
+        self.assertGreater(env["total_benchmark_time"], 0)
+
+    def test_a_tracker_gives_the_devices_and_the_cache_goes_on(self):
+        with Farm() as url, tune.kernel_tuner.farm(tracker=url, key="board", **FAST):
+            first, _ = tuned(cache="kt.json")
+            jobs = tune.jobs(tracker=url)
+            again, env = tuned(cache="kt.json")
+            self.assertEqual(len(tune.jobs(tracker=url)), len(jobs))  # all of it was in the cache
+            few, _ = tuned(strategy="genetic_algorithm", strategy_options={"max_fevals": 3})
+        self.assertEqual((len(jobs), len(first)), (1, 8))
+        self.assertEqual(len(few), 3)
+        times = {r["time"] for r in first if "time" in r}
+        self.assertEqual({r["time"] for r in again if "time" in r}, times)
+        self.assertIn(env["best_config"]["time"], times)
+
+    def test_functions_of_a_script_are_called(self):
+        seen = []
+
+        def verify(answer, outputs, atol):
+            seen.append(atol)
+            return np.allclose(answer[2], outputs[2], atol=atol)
+
+        with tune.kernel_tuner.farm(**FAST):
+            results, _ = kernel_tuner.tune_kernel(
+                "add",
+                SOURCE,
+                lambda p: (N,),
+                ARGS,
+                {"bx": [64], "VEC": [1, 3, 4]},
+                grid_div_x=lambda p: p["bx"] * p["VEC"],
+                restrictions=lambda p: p["VEC"] != 4,
+                block_size_names=["bx"],
+                answer=[None, None, A + B, None],
+                verify=verify,
+                atol=1e-5,
+                lang="OpenCL",
+                quiet=True,
+            )
+        self.assertEqual({r["VEC"]: "time" in r for r in results}, {1: True, 3: False})
+        self.assertEqual(seen, [1e-5] * 2)
+
+    def test_what_does_not_go_is_refused_and_everything_is_put_back(self):
+        own = kernel_tuner.runners.sequential.SequentialRunner
+        with self.assertRaisesRegex(ValueError, "observers: not on a farm"):
+            with tune.kernel_tuner.farm():
+                tuned(observers=[object()])
+        with self.assertRaisesRegex(ValueError, "lang='HIP'"):
+            with tune.kernel_tuner.farm():
+                tuned(lang="HIP")
+        with self.assertRaisesRegex(tune.TuneError, "no tracker answers|not reachable|refused"):
+            with tune.kernel_tuner.farm(tracker="tcp://127.0.0.1:1"):
+                tuned()
+
+        def mine(_):
+            raise ZeroDivisionError("mine")
+
+        with self.assertRaisesRegex(ZeroDivisionError, "mine"):
+            with tune.kernel_tuner.farm(**FAST):
+                tuned(metrics={"m": mine})
+        self.assertIs(kernel_tuner.runners.sequential.SequentialRunner, own)
+
+    def test_no_argument_of_its_call_is_unknown_to_ours(self):
+        theirs = inspect.signature(kernel_tuner.tune_kernel).parameters
+        ours = inspect.signature(tune.tune_kernel).parameters
+        options = {"seed"}  # of `tune run`
+        self.assertEqual([n for n in theirs if n not in ours and n not in _kernel._REFUSED and n not in options], [])
+        in_order = [n for n, p in ours.items() if p.kind is p.POSITIONAL_OR_KEYWORD]
+        self.assertEqual(list(theirs)[: len(in_order)], in_order)
+
+
+class Optuna(unittest.TestCase):
+    def test_a_study_measures_on_the_farm(self):
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        more = {"grid_div_x": ["block_size_x", "VEC"], "answer": [None, None, A + B, None], "iterations": 1, "options": FAST}
+        with tune.Runner("add", SOURCE, N, ARGS, PARAMS, **more) as run:
+
+            def objective(trial):
+                return run({name: trial.suggest_categorical(name, values) for name, values in PARAMS.items()})["time"]
+
+            study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=1))
+            study.optimize(objective, n_trials=6)
+        self.assertEqual(len(study.trials), 6)
+        self.assertIn(study.best_params["VEC"], (1, 4))
+        self.assertIn(run.best["VEC"], (1, 4))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

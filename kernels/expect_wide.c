@@ -510,7 +510,7 @@ static double turned_by(const struct workload *w, const struct tensor *t)
 
     if (is(t, "x"))
         return is_op(w, "sparse_conv2d") ? of_y : of_x;
-    if (is(t, "w"))
+    if (is(t, "w") || is(t, "w_scale"))
         return of_y / of_x;
     return is(t, "bias") || is(t, "residual") || (is_op(w, "add") && !is(t, "scale")) ? of_y : 1;
 }
@@ -518,8 +518,8 @@ static double turned_by(const struct workload *w, const struct tensor *t)
 /* Behind a ReLU6 nothing reaches 6. */
 static double exact_by(const struct workload *w, enum expect_mode mode, const struct tensor *t)
 {
-    const bool negated = is(t, is_op(w, "sparse_conv2d") ? "x" : "w") || is(t, "bias") || is(t, "residual") ||
-                         (is_op(w, "add") && !is(t, "scale"));
+    const bool negated = is(t, is_op(w, "sparse_conv2d") ? "x" : "w") || is(t, "w_scale") || is(t, "bias") ||
+                         is(t, "residual") || (is_op(w, "add") && !is(t, "scale"));
     double by = 1;
 
     if (mode == EXPECT_TURNED && epilogue_unit(w) > 1)

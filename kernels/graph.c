@@ -81,6 +81,11 @@ const char *graph_op_name(enum graph_op op)
     return graph_rules[op].name;
 }
 
+bool graph_is_dense(enum graph_op op)
+{
+    return op == GRAPH_DENSE || op == GRAPH_DENSE4;
+}
+
 enum dtype graph_dtype(const struct graph *g, size_t i, enum dtype t)
 {
     return g->nodes[i].bytes ? DTYPE_U8 : t;
@@ -177,7 +182,7 @@ static enum err read_numbers(const struct line *l, const struct key *key, const 
 static bool is_key_of(const struct key *key, enum graph_op op)
 {
     return ((graph_rules[op].needs | graph_rules[op].takes) & 1u << key->first) &&
-           (key->first != GRAPH_K || (op == GRAPH_DENSE) == (key->name[0] == 'n'));
+           (key->first != GRAPH_K || graph_is_dense(op) == (key->name[0] == 'n'));
 }
 
 /* shape=, and c= h= w= n= of an input of images; *found: it was one of them. */
@@ -240,12 +245,26 @@ static enum err read_own_word(const struct line *l, const char *word, struct gra
                                                    sizeof out->words - 1, graph_op_name(out->op));
 }
 
+/* Is a setting of an operator with own words none of those? */
+static bool is_of_rule(const struct graph_rule *rule, enum graph_op op, const char *word)
+{
+    const size_t n = strcspn(word, "=");
+
+    for (size_t i = 0; word[n] && i < N_KEYS; i++)
+        if (strncmp(word, keys[i].name, n) == 0 && !keys[i].name[n] && is_key_of(&keys[i], op))
+            return true;
+    for (size_t i = 0; !word[n] && i < sizeof words / sizeof words[0]; i++)
+        if (strcmp(word, words[i].name) == 0 && (rule->words & words[i].bit))
+            return true;
+    return rule->has_shape && strncmp(word, "shape=", 6) == 0;
+}
+
 static enum err read_setting(struct line *l, char *word, struct graph_node *out)
 {
     const struct graph_rule *rule = &graph_rules[out->op];
     char *equals = strchr(word, '=');
 
-    if (rule->own_words && !(rule->has_shape && strncmp(word, "shape=", 6) == 0))
+    if (rule->own_words && !is_of_rule(rule, out->op, word))
         return read_own_word(l, word, out);
     if (equals) {
         *equals = '\0';

@@ -34,6 +34,7 @@ enum graph_op {
     GRAPH_DEPTHWISE,
     GRAPH_POOL2D,
     GRAPH_DENSE,
+    GRAPH_DENSE4, /* the same with weights of 4 bits */
     GRAPH_ADD,
     GRAPH_CONCAT, /* axis 1 of the first, then of the second */
     GRAPH_SOFTMAX,
@@ -53,7 +54,7 @@ enum graph_op {
     N_GRAPH_OPS
 };
 
-/* Numbers of a node: GRAPH_K is `n` of a dense layer too; the pair of stride= and of dilation=, the four of pad=. */
+/* Numbers of a node: GRAPH_K is `n` of dense layers too; the pair of stride= and of dilation=, the four of pad=. */
 enum graph_key {
     GRAPH_K,
     GRAPH_R,
@@ -76,7 +77,7 @@ struct graph_shape {
     int64_t dim[GRAPH_MAX_RANK];
 };
 
-/* One tensor and the operator that makes it. Layers with weights (conv2d, depthwise_conv2d, dense) have a bias,
+/* One tensor and the operator that makes it. Layers with weights (conv2d, depthwise_conv2d, dense, dense4) have a bias,
  * norm too, but kind=rms. Of what
  * reads a constant the tensor at that place is a weight. */
 struct graph_node {
@@ -121,6 +122,9 @@ const char *const *graph_names(void); /* NULL-ended */
 
 /* The operator's word in a graph, which is the operator's name. */
 const char *graph_op_name(enum graph_op op);
+
+/* Matrix products whose weights are constants: dense, dense4. */
+bool graph_is_dense(enum graph_op op);
 
 /* Position of a node by name, -1 when there is none. */
 int graph_node_find(const struct graph *g, const char *name);

@@ -60,7 +60,7 @@ static void list_readers(const struct graph *g, size_t *reader)
 
 static bool has_open_sums(const struct graph_node *n)
 {
-    return (n->op == GRAPH_CONV2D || n->op == GRAPH_DEPTHWISE || n->op == GRAPH_DENSE) && !n->relu && !n->relu6 &&
+    return (n->op == GRAPH_CONV2D || n->op == GRAPH_DEPTHWISE || graph_is_dense(n->op)) && !n->relu && !n->relu6 &&
            !n->curve && !n->bytes;
 }
 

@@ -163,7 +163,7 @@ bool graph_plain_workload(const struct graph *g, size_t i, struct buf *out)
     const enum graph_op op = g->nodes[i].op;
     char *at;
 
-    if ((op != GRAPH_CONV2D && op != GRAPH_DEPTHWISE && op != GRAPH_DENSE) ||
+    if ((op != GRAPH_CONV2D && op != GRAPH_DEPTHWISE && !graph_is_dense(op)) ||
         graph_node_workload(g, i, DTYPE_F32, 0, out, NULL))
         return false;
     at = strstr(out->data, key);

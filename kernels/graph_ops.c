@@ -133,7 +133,7 @@ static enum err window_shape(struct graph_node *n, const struct graph_shape *con
 static enum err dense_shape(struct graph_node *n, const struct graph_shape *const in[], struct why *why)
 {
     if (in[0]->rank < 2)
-        return why_set(why, ERR_INPUT, "dense reads rows, of 2 dimensions or more");
+        return why_set(why, ERR_INPUT, "%s reads rows, of 2 dimensions or more", graph_op_name(n->op));
     n->shape = (struct graph_shape){2, {in[0]->dim[0], n->key[GRAPH_K]}};
     return n->n_in > 1 ? check_addend(n, in[1], why) : ERR_OK;
 }
@@ -547,6 +547,14 @@ const struct graph_rule graph_rules[N_GRAPH_OPS] = {
                      .words = RELUS,
                      .shape = dense_shape,
                      .sizes = dense_sizes},
+    [GRAPH_DENSE4] = {.name = "dense4",
+                      .least_in = 1,
+                      .most_in = 2,
+                      .needs = GRAPH_KEY(K),
+                      .words = RELUS & ~GRAPH_WORD_U8,
+                      .own_words = true,
+                      .shape = dense_shape,
+                      .sizes = dense_sizes},
     [GRAPH_ADD] = {.name = "add",
                    .least_in = 2,
                    .most_in = 2,

@@ -9,6 +9,7 @@
 #include "kernels/conv2d/conv2d.h"
 #include "kernels/deformable_conv2d/deformable_conv2d.h"
 #include "kernels/dense/dense.h"
+#include "kernels/dense4/dense4.h"
 #include "kernels/depthwise_conv2d/depthwise_conv2d.h"
 #include "kernels/eltwise/eltwise.h"
 #include "kernels/gather/gather.h"
@@ -31,6 +32,7 @@ const struct operator_desc *const operator_table[] = {
     &operator_batch_gemm,
     &operator_conv2d,
     &operator_dense,
+    &operator_dense4,
     &operator_deformable_conv2d,
     &operator_depthwise_conv2d,
     &operator_rnn,

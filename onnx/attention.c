@@ -179,7 +179,7 @@ static int64_t columns_of(const struct onnx_import *m, const struct onnx_heads *
 {
     const struct graph_node *from = &m->layers[h->value.i_layer].node;
     const int64_t *dim = h->view.shape.dim, *stride = h->view.stride,
-                  all = from->op == GRAPH_DENSE ? from->shape.dim[1] : 0;
+                  all = graph_is_dense(from->op) ? from->shape.dim[1] : 0;
     const bool rows = (dim[2] == 1 || stride[2] == all) && (dim[0] == 1 || stride[0] == all * dim[2]);
     const bool columns = stride[3] == 1 && (dim[1] == 1 || stride[1] == dim[3]);
 
@@ -191,7 +191,7 @@ static int64_t columns_of(const struct onnx_import *m, const struct onnx_heads *
 static bool cut_dense(struct onnx_import *m, const Onnx__NodeProto *node, struct onnx_heads *h)
 {
     int64_t n, first = columns_of(m, h, &n);
-    const int of = h->value.i_layer, i = onnx_new_layer(m, node, GRAPH_DENSE, m->layers[of].node.in[0]);
+    const int of = h->value.i_layer, i = onnx_new_layer(m, node, m->layers[of].node.op, m->layers[of].node.in[0]);
     const struct graph_shape shape = {
         4, {h->view.shape.dim[0], h->view.shape.dim[2], h->view.shape.dim[1], h->view.shape.dim[3]}};
     struct onnx_layer *l;
@@ -207,6 +207,7 @@ static bool cut_dense(struct onnx_import *m, const Onnx__NodeProto *node, struct
     l->n_w = m->layers[of].n_w / m->layers[of].n_bias * n;
     l->n_bias = n;
     l->node.key[GRAPH_K] = n;
+    memcpy(l->node.words, m->layers[of].node.words, sizeof l->node.words);
     l->node.shape = (struct graph_shape){2, {m->layers[of].node.shape.dim[0], n}};
     onnx_make_activation(&h->value, i, &shape);
     onnx_view_of(&h->value, &h->view);

@@ -80,9 +80,11 @@ static int new_dense(struct onnx_import *m, const Onnx__NodeProto *node, const s
                      const struct onnx_value *w, bool n_first, double alpha)
 {
     const int rank = onnx_is_activation(x) ? x->shape.rank : 0;
+    char words[GRAPH_WORDS_BYTES] = "";
     struct graph_shape shape;
-    int64_t n, k;
+    int64_t n, k, n_rows;
     struct onnx_layer *l;
+    bool keeps;
     int i;
 
     if (rank < 1 || (rank != 2 && strcmp(node->op_type, "Gemm") == 0)) {
@@ -96,10 +98,13 @@ static int new_dense(struct onnx_import *m, const Onnx__NodeProto *node, const s
         return -1;
     }
     n = w->shape.dim[!n_first];
-    i = onnx_new_layer(m, node, GRAPH_DENSE, as_rows(m, x, graph_stretch(&x->shape, 0, rank - 1), k));
+    n_rows = graph_stretch(&x->shape, 0, rank - 1);
+    keeps = !n_first && onnx_keeps_blocks(w, n_rows, words);
+    i = onnx_new_layer(m, node, keeps ? GRAPH_DENSE4 : GRAPH_DENSE, as_rows(m, x, n_rows, k));
     l = i < 0 ? NULL : &m->layers[i];
     if (!l || !onnx_give_weights(m, l, w, n * k, n))
         return -1;
+    memcpy(l->node.words, words, sizeof words);
     l->node.key[GRAPH_K] = n;
     l->w_transposed = !n_first;
     for (int64_t at = 0; at < n; at++)

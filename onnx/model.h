@@ -181,6 +181,15 @@ bool onnx_is_whole_type(int64_t t);
 /* Element i of weights in blocks, [k][n]. */
 double onnx_blocks_at(const struct onnx_blocks *b, int64_t i);
 
+/* May weights [k][n] stay as they are, of 4 bits, for a product with so many rows? Then the layer is dense4, with these
+ * words. */
+bool onnx_keeps_blocks(const struct onnx_value *w, int64_t n_rows, char words[GRAPH_WORDS_BYTES]);
+
+/* What a dense4 layer keeps of its weights: how many bytes, scales or zero points (0: all are 8), and the i-th. */
+enum onnx_kept { ONNX_KEPT_SCALES, ONNX_KEPT_BYTES, ONNX_KEPT_ZEROS, N_ONNX_KEPT };
+int64_t onnx_kept_blocks(const struct onnx_layer *l, enum onnx_kept what);
+double onnx_kept_at(const struct onnx_layer *l, enum onnx_kept what, int64_t i);
+
 /* Element i of a constant; as a whole number, false where it is none of at most 2^53. */
 double onnx_at(const struct onnx_value *v, int64_t i);
 bool onnx_int_at(const struct onnx_value *v, int64_t i, int64_t *out);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* nbits.c - weights of com.microsoft's MatMulNBits: rows of k numbers of few bits, the first in the lowest bits, in
- * blocks with a scale and a zero point each. They stay as they are in the file, and are unpacked where they are read.
- */
+ * blocks with a scale and a zero point each. They stay as they are in the file; those of 4 bits are written so where
+ * few rows are multiplied by them (dense4), others are unpacked where they are read. */
 #include "onnx/model.h"
 
 #include <assert.h>
+#include <stdio.h>
+
+#define MOST_ROWS 8 /* from which on unpacked weights are faster: docs/notes/dense.md */
 
 struct onnx_blocks {
     const struct onnx_value *w, *scale, *zero; /* zero NULL: half of the numbers' range */
@@ -20,18 +23,59 @@ static double number_at(const struct onnx_value *v, int64_t first, int64_t i, in
     return (double)((int64_t)onnx_at(v, first + i / each) >> (i % each * bits) & ((1 << bits) - 1));
 }
 
+static int64_t blocks_of(const struct onnx_blocks *b)
+{
+    return (b->k + b->size - 1) / b->size;
+}
+
+/* Of block `at` of all. */
+static double zero_at(const struct onnx_blocks *b, int64_t at)
+{
+    const int64_t blocks = blocks_of(b);
+
+    if (b->zero && b->packed)
+        return number_at(b->zero, at / blocks * ((blocks * b->bits + 7) / 8), at % blocks, b->bits);
+    return b->zero ? onnx_at(b->zero, at) : (double)(1 << (b->bits - 1));
+}
+
 double onnx_blocks_at(const struct onnx_blocks *b, int64_t i)
 {
-    const int64_t k = i / b->n, row = i % b->n, blocks = (b->k + b->size - 1) / b->size, block = k / b->size;
-    const int64_t bytes = b->size * b->bits / 8, at = row * blocks + block;
-    double zero = (double)(1 << (b->bits - 1));
+    const int64_t k = i / b->n, at = i % b->n * blocks_of(b) + k / b->size;
 
     assert(i >= 0 && k < b->k);
-    if (b->zero && b->packed)
-        zero = number_at(b->zero, row * ((blocks * b->bits + 7) / 8), block, b->bits);
-    else if (b->zero)
-        zero = onnx_at(b->zero, at);
-    return (number_at(b->w, at * bytes, k % b->size, b->bits) - zero) * onnx_at(b->scale, at);
+    return (number_at(b->w, at * (b->size * b->bits / 8), k % b->size, b->bits) - zero_at(b, at)) *
+           onnx_at(b->scale, at);
+}
+
+bool onnx_keeps_blocks(const struct onnx_value *w, int64_t n_rows, char words[GRAPH_WORDS_BYTES])
+{
+    const struct onnx_blocks *b = w->blocks;
+
+    if (!b || b->bits != 4 || n_rows > MOST_ROWS || b->size < 16 || b->size > 256 || (b->size & (b->size - 1)) ||
+        (b->zero && !b->packed))
+        return false;
+    snprintf(words, GRAPH_WORDS_BYTES, "block=%lld%s", (long long)b->size, b->zero ? " zeros=1" : "");
+    return true;
+}
+
+int64_t onnx_kept_blocks(const struct onnx_layer *l, enum onnx_kept what)
+{
+    const struct onnx_blocks *b = l->w->blocks;
+    const int64_t n = l->n_bias * blocks_of(b);
+
+    return what == ONNX_KEPT_BYTES ? n * (b->size / 2) : what == ONNX_KEPT_ZEROS && !b->zero ? 0 : n;
+}
+
+double onnx_kept_at(const struct onnx_layer *l, enum onnx_kept what, int64_t i)
+{
+    const struct onnx_blocks *b = l->w->blocks;
+    const int64_t each = what == ONNX_KEPT_BYTES ? blocks_of(b) * (b->size / 2) : blocks_of(b);
+
+    assert(i >= 0 && i < onnx_kept_blocks(l, what));
+    if (what == ONNX_KEPT_SCALES)
+        return onnx_at(b->scale, i + l->w_first * each) * l->factor[i / each];
+    i += l->w_first * each;
+    return what == ONNX_KEPT_BYTES ? onnx_at(b->w, i) : zero_at(b, i);
 }
 
 static bool is_constant_of(const struct onnx_value *v, int64_t n)

@@ -34,7 +34,7 @@ static bool takes_residual(const struct onnx_import *m, const struct onnx_value 
 {
     const struct graph_node *n = &layer_of(m, v)->node;
 
-    return onnx_is_open(m, v) && n->op == GRAPH_DENSE && n->n_in == 1;
+    return onnx_is_open(m, v) && graph_is_dense(n->op) && n->n_in == 1;
 }
 
 /* To a dense layer's rows, which is computed behind both. */

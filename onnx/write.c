@@ -192,6 +192,32 @@ static enum err put_named(struct weights_out *o, const struct onnx_layer *l, str
     return e;
 }
 
+/* Weights of 4 bits, their scales and zero points. */
+static enum err put_kept(struct weights_out *o, const struct onnx_layer *l, struct why *why)
+{
+    static const char *const names[N_ONNX_KEPT] = {"w_scale", "w", "w_zero"};
+    enum err e = ERR_OK;
+
+    for (enum onnx_kept what = 0; what < N_ONNX_KEPT; what++) {
+        const enum dtype t = what == ONNX_KEPT_SCALES ? o->dtype : DTYPE_U8;
+        const int64_t n = onnx_kept_blocks(l, what), size = (int64_t)dtype_bytes(t);
+
+        if (n)
+            buf_printf(&o->list, "%s %s %lld %lld\n", l->node.name, names[what], (long long)o->at,
+                       (long long)(n * size));
+        o->at += n * size;
+        for (int64_t i = 0; i < n && !e;) {
+            unsigned char piece[4096];
+            size_t k = 0;
+
+            for (; i < n && (k + 1) * (size_t)size <= sizeof piece; i++, k++)
+                dtype_store(t, piece, k, onnx_kept_at(l, what, i));
+            e = file_out_put(&o->bytes, piece, k * (size_t)size, why);
+        }
+    }
+    return e;
+}
+
 static enum err put_all(const struct onnx_import *m, struct weights_out *o, struct why *why)
 {
     enum err e = ERR_OK;
@@ -210,7 +236,7 @@ static enum err put_all(const struct onnx_import *m, struct weights_out *o, stru
         if (!l->live || !l->bias || l->scale)
             continue;
         if (!e)
-            e = put_weights(o, l, l, "w", why);
+            e = l->node.op == GRAPH_DENSE4 ? put_kept(o, l, why) : put_weights(o, l, l, "w", why);
         if (!e && !onnx_is_rms(l))
             e = put_weights(o, l, l, "bias", why);
     }

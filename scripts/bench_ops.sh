@@ -6,7 +6,7 @@
 #                      configs on all layers; writes the page docs/results/<date>-ops-<device>-<threads>.md (with --set: DIR/page.md)
 #   --quick            8 named layers, tuned here with 60 trials each from nothing, then measured: under half an hour
 #   --resume           with --quick: keep what an earlier run has tuned and measured
-#   --set SET          only these layers: vgg-16 resnet-50 mobilenet-v1 quick dense rnn i8 sparse between; may be repeated
+#   --set SET          only these layers: vgg-16 resnet-50 mobilenet-v1 quick dense dense4 attention rnn i8 sparse between; may be repeated
 #   --trials N  --rounds N  --threads N[,N] (one run after another)  --work DIR (out/bench_ops)
 #   --own-events       ours by the device's events, without a lone call's start and wait
 #   --baselines        also our naive templates (default >= 10x naive) and CLBlast: minutes a layer
@@ -60,7 +60,7 @@ export POCL_CACHE_DIR
 export POCL_DEVICES="${POCL_DEVICES:-$(yes basic | head -n "$threads" | paste -sd ' ' -)}" # as docs/deploying.md and libtune.md say
 [ -n "$sets" ] || sets=${quick:+quick}
 layers=$(if [ -z "$sets" ]; then ops_layers; else for set in $sets; do ops_layers "$set"; done; fi)
-[ -n "$layers" ] || fail "no layers in$sets; expected $networks quick dense rnn i8 sparse"
+[ -n "$layers" ] || fail "no layers in$sets; expected $networks quick dense dense4 attention rnn i8 sparse between"
 
 # measure NAME WORKLOAD: one layer into $work/NAME.json and .md; a first short run compiles what the timed one loads.
 measure() {

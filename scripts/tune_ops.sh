@@ -4,7 +4,7 @@
 # VGG-16, ResNet-50 and MobileNet in nchw and nchw16c, dense layers, an LSTM, int8 and sparse layers. Hours. Layers whose best log
 # is in DIR (out/tune_ops) are skipped, so it goes on where it was stopped. FILE (docs/results/ops.best.jsonl) becomes the best
 # log of all of them; `scripts/bench_ops.sh` measures it beside the peers.
-# SET: vgg-16 resnet-50 mobilenet-v1 quick dense rnn i8 sparse; may be repeated. Environment: scripts/ops.sh.
+# SET: vgg-16 resnet-50 mobilenet-v1 quick dense dense4 attention rnn i8 sparse between; may be repeated. Environment: scripts/ops.sh.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/common.sh
@@ -31,7 +31,7 @@ done
 ops_programs
 mkdir -p "$work"
 layers=$(if [ -z "$sets" ]; then ops_layers; else for set in $sets; do ops_layers "$set"; done; fi)
-[ -n "$layers" ] || fail "no layers in$sets; expected $networks quick dense rnn i8 sparse"
+[ -n "$layers" ] || fail "no layers in$sets; expected $networks quick dense dense4 attention rnn i8 sparse between"
 
 start=$(date +%s)
 n=$(printf '%s\n' "$layers" | wc -l)

@@ -13,6 +13,8 @@
 /* Tensors of the workload; NULL where it has none. */
 struct parts {
     const struct tensor *x, *w, *bias, *residual, *scale, *sum_scale, *zero;
+    const struct tensor *w_scale, *w_zero; /* of weights of 4 bits in blocks (kernels/dense4) */
+    int64_t k, block;
     bool exact;
     unsigned bits;
     float sum_scales[2], zeros[4]; /* of the tensors of these names */
@@ -32,6 +34,10 @@ static struct parts parts_of(const struct workload *w, struct expected *e, bool 
                       .scale = expected_tensor(e, "scale"),
                       .sum_scale = expected_tensor(e, "sum_scale"),
                       .zero = expected_tensor(e, "zero"),
+                      .w_scale = expected_tensor(e, "w_scale"),
+                      .w_zero = expected_tensor(e, "w_zero"),
+                      .k = workload_get(w, "k"),
+                      .block = workload_has(w, "block") ? workload_get(w, "block") : 0,
                       .exact = exact,
                       .bits = workload_has(w, "epilogue") ? epilogue_of(w) : 0};
 
@@ -46,6 +52,18 @@ static struct parts parts_of(const struct workload *w, struct expected *e, bool 
 static double x_at(const struct parts *a, int64_t i)
 {
     return at(a, a->x, i) - (double)a->zeros[0];
+}
+
+/* Element k of a row of w: with w_scale two are in a byte, the first in its lower half, and rows in whole blocks. */
+static double w_at(const struct parts *a, int64_t row, int64_t k)
+{
+    const int64_t block = a->w_scale ? row * ((a->k + a->block - 1) / a->block) + k / a->block : 0;
+    int byte;
+
+    if (!a->w_scale)
+        return at(a, a->w, row * a->k + k);
+    byte = (int)at(a, a->w, block * (a->block / 2) + k % a->block / 2);
+    return ((k % 2 ? byte / 16 : byte % 16) - (a->w_zero ? at(a, a->w_zero, block) : 8)) * at(a, a->w_scale, block);
 }
 
 /* What is written for the sum of feature n, element i of y. */
@@ -69,7 +87,7 @@ static double element(const struct gemm_shape *s, const struct parts *a, uint64_
     assert(m < s->b * s->m);
     *scale = epilogue_scale(a->bits) + magnitude(at(a, a->bias, n)) + magnitude(at(a, a->residual, (int64_t)index));
     for (int64_t k = 0; k < s->k; k++) {
-        const double product = x_at(a, m * s->k + k) * at(a, a->w, row * s->k + k);
+        const double product = x_at(a, m * s->k + k) * w_at(a, row, k);
 
         sum += product;
         *scale += magnitude(product);
@@ -110,7 +128,7 @@ static enum err project_linear(const struct gemm_shape *s, const struct parts *a
 
         biases += weight * at(a, a->bias, n);
         for (int64_t k = 0; k < s->k; k++)
-            weights[k] += weight * at(a, a->w, (n0 + n) * s->k + k);
+            weights[k] += weight * w_at(a, n0 + n, k);
         for (int64_t m = 0; a->residual && m < s->m; m++)
             project[m] += weight * at(a, a->residual, (m0 + m) * s->n + n);
     }
@@ -133,7 +151,7 @@ static enum err project_all(const struct gemm_shape *s, const struct parts *a, d
         const double weight = program_project_weight(SEED_PROJECT, n);
 
         for (int64_t k = 0; k < s->k; k++)
-            row[k] = at(a, a->w, n * s->k + k);
+            row[k] = w_at(a, n, k);
         for (int64_t m = 0; m < s->m; m++) {
             double sum = 0;
 
@@ -159,7 +177,7 @@ static void fold_features(const struct gemm_shape *s, struct expected *e, struct
         if (t->role == ROLE_OUTPUT || strcmp(t->name, "x") == 0)
             continue;
         t->random.fold = fold;
-        t->random.fold.inner = strcmp(t->name, "w") == 0 ? s->k : 1;
+        t->random.fold.inner = t->name[0] == 'w' ? t->n_elems / (s->b * s->n) : 1;
     }
     expected_folded(o, &fold, s->b * s->m);
 }
@@ -174,7 +192,7 @@ static enum err put_random(const struct gemm_shape *s, const struct parts *a, co
         for (int64_t k = 0; k < s->k; k++)
             x[k] = x_at(a, m * s->k + k);
         for (int64_t i = 0; m % s->m == 0 && i < of * s->k; i++)
-            w[i] = at(a, a->w, m / s->m * s->n * s->k + i);
+            w[i] = w_at(a, m / s->m * s->n + i / s->k, i % s->k);
         for (int64_t n = 0; n < of; n++) {
             double sum = 0, *scale = &o->scale[m * of + n];
 

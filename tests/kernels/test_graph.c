@@ -221,7 +221,8 @@ static void a_window_has_pads_steps_and_groups_of_its_own(void **state)
                                 "b = add d + a relu\n"
                                 "g = pool2d b avg global\n"
                                 "f = dense g n=5\n"
-                                "s = softmax f\n";
+                                "e = dense4 f + f n=5 block=16 zeros=1 swish\n"
+                                "s = softmax e\n";
     static const char *const workloads[] = {
         "conv2d f32 n=2 c=4 h=9 w=7 k=8 r=3 s=3 stride=2,1 pad=0,1,2,0 dilation=2,1 groups=4 epilogue=bias_relu6",
         "pool2d f32 n=2 c=8 h=4 w=6 r=2 s=2 pad=0,0,1,1",
@@ -229,6 +230,7 @@ static void a_window_has_pads_steps_and_groups_of_its_own(void **state)
         "add f32 n=2 c=8 h=4 w=6 relu=1",
         "pool2d f32 n=2 c=8 h=4 w=6 r=4 s=6 kind=avg",
         "dense f32 m=2 n=5 k=8 epilogue=bias",
+        "dense4 f32 m=2 n=5 k=5 block=16 zeros=1 epilogue=bias_add_swish",
         "softmax f32 m=2 n=5"};
     struct graph g = graph_parsed(lines), again;
     struct buf text;

@@ -171,6 +171,44 @@ static void weights_of_few_bits_are_unpacked(void **state)
                   twos, 9, "y w 0 32\ny bias 32 4\n");
 }
 
+/* By a row: 20 numbers of two blocks of 16 with scales, times 3 behind it, of a constant 0 .. 15 repeated. */
+#define KEPT                                                                                                           \
+    "20\nints w:2 1 2 8 = 16 50 84 118 152 186 220 254 16 50 84 118 152 186 220 254\nconst s 2 = 0.5 2\n"              \
+    "const t 1 = 3\nconst b 1 = 0.25\n"
+
+static void weights_of_four_bits_stay_so(void **state)
+{
+    static const uint8_t bytes[] = {16, 50, 84, 118, 152, 186, 220, 254, 16, 50, 84, 118, 152, 186, 220, 254, 5, 9};
+    static const float scales[] = {1.5F, 6};
+    static const char *const graphs[][2] = {
+        {BITS KEPT "node " BLOCKS "x w s - - b -> y K=20 N=1 bits=4 block_size=16\noutput y\n",
+         "x = input shape=3,20\ny = dense4 x n=1 block=16\n"},
+        {"opset 13\ninput x 9 " KEPT "node " BLOCKS "x w s -> y K=20 N=1 bits=4 block_size=16\noutput y\n",
+         "x = input shape=9,20\ny = dense x n=1\n"}};
+    struct onnx_import *m = NULL;
+    struct why why = {""};
+    struct buf got;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof graphs / sizeof graphs[0]; i++)
+        check_graph(graphs[i][0], graphs[i][1]);
+    if (import_lines(BITS KEPT "ints z:2 1 = 149\nnode " BLOCKS
+                               "x w s z - b -> r K=20 N=1 bits=4 block_size=16\nnode Mul r t -> y\noutput y\n",
+                     NULL, 0, &m, &why) ||
+        onnx_import_weights(m, folder_path(), DTYPE_F32, &why))
+        fail_msg("%s", why.text);
+    buf_init(&got, 4096);
+    assert_int_equal(file_read(below("weights.bin"), &got, &why), ERR_OK);
+    check_at(&got, 0, scales, sizeof scales);
+    check_at(&got, sizeof scales, bytes, sizeof bytes);
+    check_at(&got, sizeof scales + sizeof bytes, (const float[]){0.75F}, sizeof(float));
+    buf_clear(&got);
+    assert_int_equal(file_read(below("weights.txt"), &got, &why), ERR_OK);
+    assert_string_equal(buf_text(&got), "r w_scale 0 8\nr w 8 16\nr w_zero 24 2\nr bias 26 4\n");
+    buf_fini(&got);
+    onnx_import_close(m);
+}
+
 static void other_weights_of_few_bits_are_refused(void **state)
 {
     static const struct {
@@ -262,6 +300,7 @@ int main(void)
         cmocka_unit_test(sums_and_pools_between_pairs_are_layers_of_bytes),
         cmocka_unit_test(quantised_tensors_are_joined_as_floats),
         cmocka_unit_test(weights_of_few_bits_are_unpacked),
+        cmocka_unit_test(weights_of_four_bits_stay_so),
         cmocka_unit_test(other_weights_of_few_bits_are_refused),
         cmocka_unit_test(the_scale_of_a_mean_is_divided_by_its_number),
         cmocka_unit_test(what_no_kernel_of_bytes_computes_stays_of_floats),

@@ -8,6 +8,7 @@ bert_x   the same without embeddings and mask, of one input of floats
 vit      16x16 patches of a 224x224 image, a class token, joint projections cut into queries, keys and values as timm has it
 gpt      a causal decoder as GPT-2: joint projections, a constant triangle in Where, tanh's gelu
 decoder  a token with a cache of 64 as Llama: RMSNorm, rotary positions, groups of heads, SwiGLU; what the cache becomes is an output
+decoder4 the same with weights of 4 bits: MatMulNBits, blocks of 32 and 128, with zero points and without
 fused    as onnxruntime's optimizer fuses them: MultiHeadAttention with a cache, SkipLayerNormalization
 grouped  as onnxruntime's model builder: GroupQueryAttention with a cache, rotary positions, a window, one projection
 sdpa     PyTorch's decomposed attention: the root of the scale on both sides, a mask of truth values"""
@@ -27,6 +28,7 @@ class Model:
     def __init__(self, seed, layers, width, opset=17):
         self.rng, self.layers, self.width, self.opset = np.random.default_rng(seed), layers, width, opset
         self.nodes, self.constants, self.inputs, self.data, self.scope = [], [], [], {}, ""
+        self.few_bits, self.n_linear = False, 0
 
     def normal(self, *shape):
         return self.rng.standard_normal(shape, np.float32)
@@ -57,8 +59,18 @@ class Model:
     def transpose(self, x, *perm):
         return self.node("Transpose", x, perm=perm)
 
+    def linear4(self, x, c, n):
+        """Each second with zero points, blocks of 32 and 128 in turn."""
+        size, zeros = (32, 128)[self.n_linear // 2 % 2], self.n_linear % 2
+        blocks = -(-c // size)
+        more = [self.rng.integers(0, 256, n * (-(-blocks // 2)), np.uint8)] if zeros else []
+        scales = np.abs(1 + 0.3 * self.normal(n * blocks)) / np.float32(6 * np.sqrt(c))
+        self.n_linear += 1
+        return self.node("MatMulNBits", x, self.rng.integers(0, 256, (n, blocks, size // 2), np.uint8), scales, *more, K=c, N=n, bits=4,
+                         block_size=size, domain="com.microsoft")
+
     def linear(self, x, c, n, bias=True):
-        y = self.node("MatMul", x, self.normal(c, n) / np.float32(np.sqrt(c)))
+        y = self.linear4(x, c, n) if self.few_bits else self.node("MatMul", x, self.normal(c, n) / np.float32(np.sqrt(c)))
         return self.node("Add", 0.1 * self.normal(n), y) if bias else y
 
     def norm(self, x, c):
@@ -199,6 +211,11 @@ def decoder(m, past=64, group=3):
     return m.model(x, *outputs)
 
 
+def decoder4(m):
+    m.few_bits = True
+    return decoder(m)
+
+
 def fused(m, rows=6, past=10):
     c, heads = 64, 4
     x = m.input("x", m.normal(1, rows, c))
@@ -233,7 +250,7 @@ def sdpa(m, rows=40):
     return m.model(m.linear(m.reshape(m.transpose(y, 0, 2, 1, 3), 2, rows, c), c, c))
 
 
-MODELS = {f.__name__: f for f in (bert, bert_x, vit, gpt, decoder, fused, sdpa, grouped)}
+MODELS = {f.__name__: f for f in (bert, bert_x, vit, gpt, decoder, fused, sdpa, grouped, decoder4)}
 
 
 def as_type(v, numbers):
@@ -277,7 +294,7 @@ def main():
             continue
         m = Model(seed, a.layers, a.width)
         model = make(m)
-        if name not in ("fused", "grouped"):  # the shapes of its outputs are onnxruntime's business
+        if name not in ("fused", "grouped", "decoder4"):  # the shapes of its outputs are onnxruntime's business
             onnx.checker.check_model(model)
         onnx.save(model, a.out / f"{name}.onnx")
         for dtype in a.dtype or TYPES:

@@ -91,7 +91,7 @@ static enum err start(struct ort *o, const struct task *t, struct why *why)
 
 static bool computes(const struct task *t)
 {
-    static const char *const others[] = {"attention", "eltwise", "reduce", "resize2d", "strided_copy"};
+    static const char *const others[] = {"attention", "dense4", "eltwise", "reduce", "resize2d", "strided_copy"};
     const bool rnn = t->kind == TASK_RNN && strcmp(t->rnn.pass, "fwd") == 0 && t->rnn.l == 1;
 
     bool other = false;

@@ -50,6 +50,18 @@ def dense(operator, keys, rng):
     return [helper.make_node("MatMul", ["x", "w"], ["y"])], {"w": rng.standard_normal((k, n), np.float32)}, {"x": (m, k)}
 
 
+def dense4(operator, keys, rng):
+    """Products of floats: accuracy_level=1. The level that rounds activations to 8 bits computes something else."""
+    m, n, k, block = (one(keys, name, 32) for name in ("m", "n", "k", "block"))
+    blocks = -(-k // block)
+    weights = {"w": rng.integers(0, 256, (n, blocks, block // 2), np.uint8), "s": rng.standard_normal(n * blocks, np.float32) / 64}
+    if one(keys, "zeros", 0):
+        weights["z"] = rng.integers(0, 256, n * (-(-blocks // 2)), np.uint8)
+    node = helper.make_node("MatMulNBits", ["x", *weights], ["y"], domain="com.microsoft", K=k, N=n, bits=4, block_size=block,
+                            accuracy_level=1)
+    return [node], weights, {"x": (m, k)}
+
+
 def rnn(operator, keys, rng):
     i, h, b, t = (one(keys, name) for name in ("i", "h", "b", "t"))
     cell = keys.get("cell", "lstm")
@@ -147,9 +159,9 @@ def session(nodes, weights, inputs, threads):
         return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
 
     graph = helper.make_graph(nodes, "one", [shaped(k, v) for k, v in inputs.items()], [shaped("y", None)],
-                              [numpy_helper.from_array(v if v.dtype == np.int64 else v.astype(np.float32), k) for k, v in weights.items()])
+                              [numpy_helper.from_array(v.astype(np.float32) if v.dtype == np.float64 else v, k) for k, v in weights.items()])
     newer = nodes[0].op_type == "Attention"
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23 if newer else 14)],
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23 if newer else 14), helper.make_opsetid("com.microsoft", 1)],
                               ir_version=11 if newer else 8)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
@@ -162,7 +174,8 @@ def main():
     threads, text = int(sys.argv[1]), sys.argv[2]
     operator, keys = parse(text)
     rng = np.random.default_rng(1)
-    make = {"conv2d": conv, "depthwise_conv2d": conv, "sparse_conv2d": conv, "dense": dense, "batch_gemm": dense, "rnn": rnn,
+    make = {"conv2d": conv, "depthwise_conv2d": conv, "sparse_conv2d": conv, "dense": dense, "batch_gemm": dense,
+            "dense4": dense4, "rnn": rnn,
             "attention": attention, "eltwise": eltwise, "reduce": reduce, "resize2d": resize2d, "strided_copy": strided_copy}
     nodes, weights, inputs = make[operator](operator, keys, rng)
     run = session(nodes, weights, inputs, threads).run

@@ -40,8 +40,9 @@ enum {
  * arithmetic that is exact on no data: inputs whose columns repeat a few, so that every element of an output is
  * compared. TURNED: the exact pass of WIDE with the other sign, so that each output behind a ReLU is above 0 in one of
  * both, floats smaller by a power of two, zero points at their ends; it has no random one. ENDS: zero points at the
- * other ends, scales and addends far from the usual; the exact pass alone; of softmax, reduce
- * and pool2d the random one: sums of equal numbers, rows with one that is far from the others. IN_F32: WIDE for
+ * other ends, scales and addends far from the usual; the exact pass alone; of softmax, reduce,
+ * norm and pool2d the random one: sums of equal numbers, rows with one that is far from the others, variances of about
+ * epsilon. IN_F32: WIDE for
  * f16 with sums in f32, which a sum in f16 is far from. */
 enum expect_mode { EXPECT_PROGRAM, EXPECT_WIDE, EXPECT_FOLDED, EXPECT_TURNED, EXPECT_ENDS, EXPECT_IN_F32 };
 

@@ -4,6 +4,7 @@
 #include "kernels/conv/shape.h"
 #include "kernels/eltwise/eltwise.h"
 #include "kernels/epilogue.h"
+#include "kernels/norm/epsilon.h"
 #include "kernels/reduce/reduce.h"
 
 #include <math.h>
@@ -28,8 +29,8 @@
 #define NEAR_SCALE (3 * 0x1p-20)  /* times NEAR_ADDEND 52.5, but above it with 1 more, */
 #define NEAR_ADDEND (35 * 0x1p19) /* which floats do not hold */
 #define MOST_TURNS 3              /* blocks of which one is far, one has anything, one is infinite */
-#define OFF_PLACE 0x1p-17         /* of samples: just inside the image and just outside, */
-#define OFF_PLACE_F16 0x1p-11     /* as halves hold it */
+#define OFF_PLACE (-20)           /* exponents of samples: just inside the image and just outside, */
+#define OFF_PLACE_F16 (-14)       /* as halves hold it */
 #define EQUAL_F32 0.01309         /* units in which powers of e of 64 and 120 are summed up with the most error */
 #define EQUAL_F16 0.00317
 #define LARGE_WEIGHT 30 /* whose products with inputs up to 1500 are below 65504 */
@@ -341,7 +342,7 @@ static void widen_factor(const struct workload *w, struct tensor *t)
 static void widen_eltwise(const struct workload *w, struct tensor *t)
 {
     if (!eltwise_takes_any(w)) { /* others overflow, or have no result, somewhere */
-        t->random = eltwise_wide_fill(w, &t->random);
+        t->random = eltwise_wide_fill(w, t->name[0] - 'a', &t->random);
         return;
     }
     widen_moved(t, true);
@@ -424,6 +425,19 @@ static bool only_moves(const struct workload *w)
     return is_op(w, "transform") || is_op(w, "concat") || is_op(w, "strided_copy") || is_op(w, "gather");
 }
 
+/* Of four rows two have a variance of about epsilon, one or two a larger one. */
+static struct program_fill near_epsilon(const struct workload *w, const struct tensor *x)
+{
+    const bool half = x->dtype == DTYPE_F16;
+    const double deviation = sqrt((double)workload_get(w, "epsilon") * NORM_UNIT);
+
+    return (struct program_fill){.kind = FILL_WIDE,
+                                 .seed = x->random.seed,
+                                 .hi = fmin(fmax(deviation, half ? 0x1p-14 : 0x1p-40), 1),
+                                 .step = half ? 0x1p6 : 0x1p10,
+                                 .block = x->shape[1]};
+}
+
 static void widen_random(const struct workload *w, enum exact_data data, enum expect_mode mode, struct tensor *t)
 {
     const bool normal = t->random.kind == FILL_NORMAL && !is(t, "scale"), factor = is(t, "x") || is(t, "w");
@@ -433,11 +447,10 @@ static void widen_random(const struct workload *w, enum exact_data data, enum ex
     if (is_op(w, "rnn") && !is(t, "dgates") && !(is(t, "x") && workload_get(w, "pass") == 2))
         widen_recurrent(w, t);
     else if (is(t, "offset"))
-        t->random = (struct program_fill){.kind = FILL_INT,
+        t->random = (struct program_fill){.kind = FILL_FLOATS,
                                           .seed = t->random.seed,
-                                          .lo = -2,
-                                          .hi = 2,
-                                          .step = t->dtype == DTYPE_F16 ? OFF_PLACE_F16 : OFF_PLACE};
+                                          .lo = t->dtype == DTYPE_F16 ? OFF_PLACE_F16 : OFF_PLACE,
+                                          .hi = -1};
     else if (is_op(w, "reduce") && mode == EXPECT_ENDS)
         end_reduce(w, t);
     else if (is_op(w, "reduce"))
@@ -450,7 +463,7 @@ static void widen_random(const struct workload *w, enum exact_data data, enum ex
         widen_softmax(w, mode, t);
     else if (is_op(w, "norm")) { /* squares of factors far from 1 would be infinite */
         if (is(t, "x"))
-            t->random = spiked(t, 1, t->shape[1]);
+            t->random = mode == EXPECT_ENDS ? near_epsilon(w, t) : spiked(t, 1, t->shape[1]);
         else if (t->dtype != DTYPE_F16 && is(t, "w"))
             widen_floats(t);
     } else if (epilogue_bits_of(w) & EPILOGUE_REQUANT)
@@ -487,7 +500,8 @@ bool expect_turns(const struct workload *w)
 
 bool expect_has_ends(const struct workload *w)
 {
-    return is_requantised(w) || is_op(w, "softmax") || (is_op(w, "reduce") && workload_get(w, "kind") != REDUCE_PROD) ||
+    return is_requantised(w) || is_op(w, "softmax") || is_op(w, "norm") ||
+           (is_op(w, "reduce") && workload_get(w, "kind") != REDUCE_PROD) ||
            (is_op(w, "pool2d") && is_maximum(w) != dtype_is_bytes(w->dtype));
 }
 

@@ -271,6 +271,12 @@ static int64_t lanes_of(const struct program_check *c)
     return c->lanes ? c->lanes : 1;
 }
 
+static void add_row(const float *y, int64_t n, double weight, double *sums)
+{
+    for (int64_t k = 0; k < n; k++)
+        sums[k] += weight * (double)y[k];
+}
+
 /* sums[inner] += weights . y[axis][inner][lanes] of one outer index. */
 static void add_slab(const struct program_buffer *b, const struct program_check *c, const void *data, int64_t outer,
                      const double *weights, double *sums)
@@ -279,10 +285,16 @@ static void add_slab(const struct program_buffer *b, const struct program_check 
     size_t at = (size_t)(outer * c->axis * c->inner * lanes);
 
     memset(sums, 0, (size_t)c->inner * sizeof *sums);
-    for (int64_t a = 0; a < c->axis; a++)
+    for (int64_t a = 0; a < c->axis; a++) {
+        if (lanes == 1 && b->dtype == DTYPE_F32) { /* by far the most frequent */
+            add_row((const float *)data + at, c->inner, weights[a], sums);
+            at += (size_t)c->inner;
+            continue;
+        }
         for (int64_t k = 0; k < c->inner; k++)
             for (int64_t lane = 0; lane < lanes; lane++)
                 sums[k] += weights[a * lanes + lane] * dtype_load(b->dtype, data, at++);
+    }
     assert(at <= (size_t)b->n_elems);
 }
 

@@ -151,7 +151,7 @@ static double special(const struct program_fill *f, unsigned pick, double v)
     int exponent;
 
     if (pick == 0)
-        return 0;
+        return f->step <= FILL_FLOATS_ABOVE_0 ? v : 0;
     if (pick == 1 && (fabs(f->step) == 1 || f->step == 2))
         return INFINITY;
     if (pick == 3 && f->step > 2) /* a little below it */
@@ -175,7 +175,21 @@ static double in_block(const struct program_fill *f, int64_t turn, uint64_t word
     return sign * ldexp(1 + (double)(word >> 43) * 0x1p-21, (int)f->hi - (int)(word % 8));
 }
 
-/* Exponents lo to hi, one of eight the largest, 52 bits of fraction, of either sign. */
+/* (1 + fraction / 2^52) * 2^exponent, infinite beyond 2^1023. */
+static double number_of(uint64_t fraction, int exponent)
+{
+    double v;
+
+    if (exponent < -1022)
+        return ldexp(1 + (double)fraction * 0x1p-52, exponent);
+    if (exponent > 1023)
+        return INFINITY;
+    fraction |= (uint64_t)(exponent + 1023) << 52;
+    memcpy(&v, &fraction, sizeof v);
+    return v;
+}
+
+/* Exponents lo to hi, one of eight the largest, 52 bits of fraction, of either sign but for a step of -2. */
 static void make_floats(const struct program_fill *f, int64_t first, size_t n, double *out)
 {
     const uint64_t span = (uint64_t)(f->hi - f->lo) + 1;
@@ -187,9 +201,11 @@ static void make_floats(const struct program_fill *f, int64_t first, size_t n, d
     for (size_t i = 0; i < n; i++) {
         const unsigned pick = more[i] >> 32 & 31;
         const int exponent = pick >= 28 ? (int)f->hi : (int)f->lo + (int)(more[i] % span);
-        const double v = special(f, pick, ldexp(1 + (double)(words[i] >> 12) * 0x1p-52, exponent));
+        const double v = special(f, pick, number_of(words[i] >> 12, exponent));
 
-        out[i] = in_block(f, turn_of(f, first + (int64_t)i), more[i], copysign(v, words[i] & 1 ? -1 : 1));
+        const bool below = (words[i] & 1) && f->step != FILL_FLOATS_ABOVE_0;
+
+        out[i] = in_block(f, turn_of(f, first + (int64_t)i), more[i], copysign(v, below ? -1 : 1));
     }
 }
 
@@ -331,24 +347,33 @@ static void put_runs(const struct program_fill *f, int64_t first, size_t n, doub
         }
 }
 
+/* The n elements of a row from its `at`-th on. */
+static void put_zeros_of_row(const struct program_fill *f, int64_t row, int64_t at, size_t n, double *out)
+{
+    const struct row_zeros z = row_zeros_of(f, row);
+    const double zero = zero_of(f);
+    uint64_t words[CHUNK];
+
+    if (row % 8 == ROW_FULL || row % 8 == ROW_FULL_TOO)
+        return;
+    assert(n <= CHUNK);
+    if (row % 8 == ROW_HOLES)
+        rng_at_each(f->seed ^ OF_ELEMENT, (uint64_t)(row * f->zeros + at), words, n);
+    for (size_t i = 0; i < n; i++)
+        if (is_zero_of_row(&z, at + (int64_t)i, f->zeros, row % 8 == ROW_HOLES ? words[i] : 0))
+            out[i] = zero;
+}
+
 /* What lies behind a ReLU: rows that begin or end with zeros, have some or nothing else. */
 static void put_zeros(const struct program_fill *f, int64_t first, size_t n, double *out)
 {
-    const double zero = zero_of(f);
-    struct row_zeros z = row_zeros_of(f, first / f->zeros);
-    uint64_t words[CHUNK];
-
-    assert(n <= CHUNK);
     if (f->kind == FILL_INT)
         put_runs(f, first, n, out);
-    rng_at_each(f->seed ^ OF_ELEMENT, (uint64_t)first, words, n);
-    for (size_t i = 0; i < n; i++) {
-        const int64_t row = (first + (int64_t)i) / f->zeros;
+    for (size_t i = 0, n_row; i < n; i += n_row) {
+        const int64_t row = (first + (int64_t)i) / f->zeros, at = (first + (int64_t)i) % f->zeros;
 
-        if (row != z.row)
-            z = row_zeros_of(f, row);
-        if (is_zero_of_row(&z, (first + (int64_t)i) % f->zeros, f->zeros, words[i]))
-            out[i] = zero;
+        n_row = (size_t)(f->zeros - at) < n - i ? (size_t)(f->zeros - at) : n - i;
+        put_zeros_of_row(f, row, at, n_row, out + i);
     }
 }
 

@@ -175,7 +175,7 @@ static enum err make_mem(struct loaded *l, size_t i, size_t n, bool has_bands, c
 {
     cl_int error = CL_SUCCESS;
 
-    *out = opencl_buffer(l->device, n, has_bands, &error);
+    *out = opencl_buffer(l->device, n, has_bands ? l->head.program.buffers[i].id : NULL, &error);
     if (error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_INVALID_BUFFER_SIZE)
         return why_set(why, ERR_LIMITS, "buffer '%s' of %zu bytes: %s", l->head.program.buffers[i].id, n,
                        opencl_error_name(error));

@@ -7,15 +7,12 @@
 #include "core/err.h"
 #include "runtime/opencl.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
-/* A buffer of n bytes, read and written by kernels; NULL with the call's error. With TUNE_FENCE in the environment the
- * bands of a buffer of PoCL's CPUs that has some (GUARD_BYTES at both ends of the n) are memory
- * that nobody may touch but opencl_put and opencl_get, and so is 1 MiB beyond: a kernel that reads or writes there, if
- * only to drop what it read, ends the process by a signal. The buffer's end is at the band but for its alignment of 128
- * bytes, its beginning may be most of a page away. opencl_buffer_free frees it, NULL too. */
-cl_mem opencl_buffer(const struct device *d, size_t n, bool has_bands, cl_int *error);
+/* A buffer of n bytes, read and written by kernels; NULL with the call's error. `banded`: the name of one with
+ * GUARD_BYTES at both ends of the n, NULL of others. With TUNE_FENCE in the environment the bands of PoCL's CPUs are
+ * out of bounds (runtime/opencl_fence.h). opencl_buffer_free frees it, NULL too. */
+cl_mem opencl_buffer(const struct device *d, size_t n, const char *banded, cl_int *error);
 void opencl_buffer_free(cl_mem mem);
 
 /* n bytes from `offset` on into the buffer, or out of it; waits for the queue. ERR_DEVICE with words. */

@@ -90,14 +90,18 @@ struct program_fold {
     uint64_t seed; /* < 2^53 */
 };
 
+/* Steps of FILL_FLOATS: no element is 0 or below it; no element is 0. */
+#define FILL_FLOATS_ABOVE_0 (-2)
+#define FILL_FLOATS_NOT_0 (-3)
+
 struct program_fill {
     enum fill_kind kind;
     uint64_t seed; /* < 2^53 */
     double lo, hi; /* bounds; value uses lo */
     double step;   /* FILL_INT: multiples of it instead of whole numbers, lo * step .. hi * step; 0 = 1;
                     * FILL_WIDE: the largest factor, a power of two; FILL_FLOATS: 1 = infinities too (-1: blocks above 0),
-                    * 2 = and NaN, and outputs are compared by their bits, larger: one of 32 is near it; FILL_ROWS: what
-                    * offsets are multiplied by;         FILL_TURNS: 1 = drawn, not in turn */
+                    * 2 = and NaN, and outputs are compared by their bits, larger: one of 32 is near it, -2: all above 0,
+                    * -3: none is 0; FILL_ROWS: what offsets are multiplied by; FILL_TURNS: 1 = drawn, not in turn */
     int64_t block; /* FILL_INT: elements in a row of which the fourth of eight is 0, 0 = none; FILL_NORMAL: of a row of
                     * which the second of four begins with `step`, others in it are 2^-16 as large, 0 = none; FILL_WIDE:
                     * of one magnitude, 0 = 1; FILL_EDGES: of one bound, 0 = none; FILL_FLOATS: all far below 0 or

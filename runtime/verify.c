@@ -409,6 +409,20 @@ static bool is_as_timed(const struct program *p, const struct program_pass *pass
     return !fills_anew(p, pass);
 }
 
+/* Inlined, so that a known size makes it a loop over words. */
+static inline void nudge_each(unsigned char *data, size_t n_bytes, size_t size, uint64_t step)
+{
+    bool up = true;
+
+    for (size_t i = 0; i < n_bytes; i += size, up = !up) {
+        uint64_t bits = 0;
+
+        memcpy(&bits, data + i, size); /* little-endian */
+        bits = up || bits < step ? bits + step : bits - step;
+        memcpy(data + i, &bits, size);
+    }
+}
+
 /* Adds to each element's bits, as a whole number, or takes away from every second one; again and again it goes on. Of
  * floats that is 2^-8 of them. */
 static void nudge(enum dtype t, unsigned char *data, size_t n_bytes)
@@ -420,16 +434,11 @@ static void nudge(enum dtype t, unsigned char *data, size_t n_bytes)
                                              [DTYPE_I32] = 1,
                                              [DTYPE_U8] = 1,
                                              [DTYPE_F64] = UINT64_C(1) << 44};
-    const size_t size = dtype_bytes(t);
-    bool up = true;
 
-    for (size_t i = 0; i < n_bytes; i += size, up = !up) {
-        uint64_t bits = 0;
-
-        memcpy(&bits, data + i, size); /* little-endian */
-        bits = up || bits < steps[t] ? bits + steps[t] : bits - steps[t];
-        memcpy(data + i, &bits, size);
-    }
+    if (dtype_bytes(t) == 4)
+        nudge_each(data, n_bytes, 4, steps[t]);
+    else
+        nudge_each(data, n_bytes, dtype_bytes(t), steps[t]);
 }
 
 enum err verify_nudge_outputs(const struct device_ops *ops, struct loaded *l, const struct program *p, struct why *why)

@@ -34,9 +34,10 @@ bool eltwise_is_rounded_once(const struct eltwise *chain);
 /* Has it a result of at most one rounding for all numbers? Sums, products of two, the larger of two ... */
 bool eltwise_takes_any(const struct workload *w);
 
-/* An input's fill that is far from usual where the chain has a result of it: floats from 2^-6 to 2^10, of powers with
- * whole exponents whole numbers of either sign, elsewhere `normal`, with zeros where these have results. */
-struct program_fill eltwise_wide_fill(const struct workload *w, const struct program_fill *normal);
+/* The fill of input i_input (0: a) that is far from usual where the chain has a result of it: floats from 2^-30 to
+ * 2^10, of powers with whole exponents whole numbers of either sign; of logarithms, roots, quotients and arcs the
+ * widest of some ranges of exponents, up to 2^-120 to 2^120; `normal` where there is none. */
+struct program_fill eltwise_wide_fill(const struct workload *w, int i_input, const struct program_fill *normal);
 
 /* operator->reference: interprets the expression in double; scales are bounds of the error, carried through it. */
 enum err eltwise_reference(const struct workload *w, enum exact_data data, struct expected *e);

@@ -198,7 +198,8 @@ bool eltwise_takes_any(const struct workload *w)
 }
 
 #define MOST_INSIDE 1e30 /* of results that are arguments: no infinity meets another */
-#define WIDE_LO (-6)
+#define WIDE_LO (-30)    /* where the powers of e round 0 are 1 */
+#define WIDE_LO_F16 (-14)
 #define WIDE_HI 9        /* beyond the root of the largest power of e, and what is 1 or 0 behind it */
 #define MOST_OF_EXP 88.7 /* whose power of e is a float, which is not so of 88.73 */
 #define MOST_BASE 8.0    /* of powers whose exponents are numbers, too */
@@ -276,11 +277,82 @@ static bool is_finite_at_0(const struct eltwise *chain)
     return true;
 }
 
-struct program_fill eltwise_wide_fill(const struct workload *w, const struct program_fill *normal)
+/* Exponents of positive or other numbers, the widest first: logarithms, roots and quotients take any above 0, arcs
+ * below 1, acosh above. */
+static const struct range {
+    int lo, hi;
+} ranges[] = {{-120, 120}, {-60, 60}, {-30, 30}, {-14, 14}, {-6, 6}, {-3, 3}, {-40, -1}, {-14, -1}, {1, 60}, {1, 10}};
+#define N_RANGES (sizeof ranges / sizeof ranges[0])
+#define N_TRIED 1024
+
+/* `has_sign`: bits of inputs that may be below 0. */
+static struct program_fill spread(struct range r, unsigned has_sign, int i_input, uint64_t seed)
+{
+    return (struct program_fill){.kind = FILL_FLOATS,
+                                 .seed = seed,
+                                 .lo = r.lo,
+                                 .hi = r.hi,
+                                 .step = has_sign >> i_input & 1 ? FILL_FLOATS_NOT_0 : FILL_FLOATS_ABOVE_0};
+}
+
+/* Is each result of the i-th elements a number, those that are arguments neither far from 1 nor next to 0? */
+static bool has_results(const struct eltwise *chain, struct range r, unsigned has_sign, int64_t i)
+{
+    double of[ELTWISE_MAX_NODES];
+
+    for (int k = 0; k < chain->n_nodes; k++) {
+        const struct eltwise_node *node = &chain->nodes[k];
+        const bool is_last = k + 1 == chain->n_nodes;
+        double x[3] = {0};
+
+        of[k] = (double)node->number;
+        if (node->input >= 0) {
+            const struct program_fill f = spread(r, has_sign, node->input, (uint64_t)node->input);
+
+            of[k] = fill_elem(&f, DTYPE_F32, i);
+        }
+        if (node->function < 0)
+            continue;
+        for (int a = 0; a < eltwise_functions[node->function].n_args; a++)
+            x[a] = of[node->args[a]];
+        of[k] = eltwise_functions[node->function].of(x);
+        if (isnan(of[k]) || (!is_last && of[k] != 0 && !(fabs(of[k]) <= MOST_INSIDE && fabs(of[k]) >= 1 / MOST_INSIDE)))
+            return false;
+    }
+    return true;
+}
+
+static bool takes(const struct eltwise *chain, struct range r, unsigned has_sign)
+{
+    for (int64_t i = 0; i < N_TRIED; i++)
+        if (!has_results(chain, r, has_sign, i))
+            return false;
+    return true;
+}
+
+/* The widest range that has results throughout, with either sign wherever that is so, too; `normal` when none has. */
+static struct program_fill spread_of(const struct eltwise *chain, enum dtype t, int i_input,
+                                     const struct program_fill *normal)
+{
+    const int most = t == DTYPE_F16 ? 14 : 120;
+
+    for (size_t k = 0; k < N_RANGES; k++) {
+        unsigned has_sign = 0;
+
+        if (ranges[k].lo < -most || ranges[k].hi > most || !takes(chain, ranges[k], has_sign))
+            continue;
+        for (int i = 0; i < chain->n_inputs; i++)
+            has_sign |= takes(chain, ranges[k], has_sign | 1u << i) ? 1u << i : 0;
+        return spread(ranges[k], has_sign, i_input, normal->seed);
+    }
+    return *normal;
+}
+
+struct program_fill eltwise_wide_fill(const struct workload *w, int i_input, const struct program_fill *normal)
 {
     struct eltwise_shape shape;
     struct eltwise chain;
-    struct program_fill f = *normal;
+    struct program_fill f;
     bool takes_all = true, powers = false;
 
     eltwise_of(w, &chain, &shape);
@@ -295,9 +367,10 @@ struct program_fill eltwise_wide_fill(const struct workload *w, const struct pro
         if (stays_inside(&chain, ldexp(1, hi + 1)))
             return (struct program_fill){.kind = FILL_FLOATS,
                                          .seed = normal->seed,
-                                         .lo = WIDE_LO,
+                                         .lo = w->dtype == DTYPE_F16 ? WIDE_LO_F16 : WIDE_LO,
                                          .hi = hi,
                                          .step = ldexp(1, hi) >= MOST_OF_EXP / 2 ? MOST_OF_EXP : 0};
+    f = spread_of(&chain, w->dtype, i_input, normal);
     f.zeros = chain.n_inputs == 1 && is_finite_at_0(&chain) ? shape.inner : 0;
     return f;
 }

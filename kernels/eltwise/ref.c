@@ -26,12 +26,14 @@ struct bounded {
     double v, error;
 };
 
+/* Infinite where the function has no result there, so that its result here is not sure. */
 static double moved_by(const struct eltwise_function *f, const double *x, int i, double step, double v)
 {
-    double shifted[3] = {x[0], x[1], x[2]};
+    double shifted[3] = {x[0], x[1], x[2]}, d;
 
     shifted[i] += step;
-    return fabs(f->of(shifted) - v);
+    d = fabs(f->of(shifted) - v);
+    return isnan(d) ? INFINITY : d;
 }
 
 static struct bounded call(const struct eltwise_function *f, const struct bounded *args)

@@ -160,22 +160,31 @@ static void a_wild_write_is_a_crash(void **state)
     one(sample_wild, STATUS_CRASH, "verify", "signal");
 }
 
-/* Even where nothing comes of it: a value that is dropped, or written back; and far beyond the bands. */
+/* Even where nothing comes of it: a value that is dropped, or written back; and far beyond the bands. It is told which
+ * buffer it was, and where. */
 static void what_is_out_of_bounds_is_a_crash(void **state)
 {
-    static const char *const touches[] = {"volatile float v = x[n]; (void)v;",
-                                          "volatile __global float *p = y + n; *p = *p;", "y[n + 50000] = 1.0f;",
-                                          "y[-50000] = 1.0f;", "volatile float v = x[-1024]; (void)v;"};
+    static const struct {
+        const char *touch, *words;
+    } touches[] = {
+        {"volatile float v = x[n]; (void)v;", "read behind the end of x, 0 bytes"},
+        {"volatile __global float *p = y + n; *p = *p;", "read behind the end of y, 0 bytes"},
+        {"y[n + 3] = 1.0f;", "wrote behind the end of y, 12 bytes"},
+        {"y[n + 50000] = 1.0f;", "wrote behind the end of y, 200000 bytes"},
+        {"y[-50000] = 1.0f;", "wrote before the beginning of y, 200000 bytes"},
+        {"volatile float v = x[-1024]; (void)v;", "read before the beginning of x, 4096 bytes"},
+    };
 
     (void)state;
     for (size_t i = 0; i < sizeof touches / sizeof touches[0]; i++) {
-        char source[400];
+        char source[400], words[160];
 
+        snprintf(words, sizeof words, "died of signal 11 (Segmentation fault) during verify: %s", touches[i].words);
         snprintf(source, sizeof source,
                  "__kernel void f(__global const float *x, __global float *y, int n)\n{\n"
                  "    const int i = get_global_id(0);\n    if (i == 0) { %s }\n    y[i] = x[i] + 1.0f;\n}\n",
-                 touches[i]);
-        one(source, STATUS_CRASH, "verify", "signal");
+                 touches[i].touch);
+        one(source, STATUS_CRASH, "verify", words);
     }
 }
 

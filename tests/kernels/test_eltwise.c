@@ -263,7 +263,7 @@ static struct program_fill wide_of(const char *text)
     struct workload w;
 
     assert_int_equal(workload_parse(text, &w, NULL), ERR_OK);
-    return eltwise_wide_fill(&w, &normal);
+    return eltwise_wide_fill(&w, 0, &normal);
 }
 
 /* As far as nothing but the last result is infinite, and nothing is no number. */
@@ -275,9 +275,37 @@ static void wide_data_go_as_far_as_results_are_numbers(void **state)
     assert_true(wide_of("eltwise f32 y=500 f=sub(exp(a),b)").hi == 5); /* up to 64 */
     assert_int_equal(wide_of("eltwise f32 y=500 f=pow(a,b)").kind, FILL_INT);
     assert_int_equal(wide_of("eltwise f32 y=500 f=mul(pow(a,3),b)").kind, FILL_INT);
-    assert_int_equal(wide_of("eltwise f32 y=500 f=pow(a,0.5)").kind, FILL_NORMAL);
-    assert_int_equal(wide_of("eltwise f32 y=500 f=mul(pow(a,b),b)").kind, FILL_NORMAL); /* 0 to the power of -1 */
-    assert_int_equal(wide_of("eltwise f32 y=500 f=sqrt(a)").kind, FILL_NORMAL);
+}
+
+/* Of logarithms, roots, quotients and arcs: far beyond what normal data have, on the side of 0 where there are results;
+ * with 0 where that is a result. */
+static void wide_data_of_roots_and_arcs_are_where_they_have_results(void **state)
+{
+    static const struct {
+        const char *text;
+        int kind;
+        double lo, hi, step;
+        bool zeros;
+    } all[] = {{"eltwise f32 y=500 f=log(a)", FILL_FLOATS, -120, 120, FILL_FLOATS_ABOVE_0, false},
+               {"eltwise f16 y=500 f=log(a)", FILL_FLOATS, -14, 14, FILL_FLOATS_ABOVE_0, false},
+               {"eltwise f32 y=500 f=sqrt(a)", FILL_FLOATS, -120, 120, FILL_FLOATS_ABOVE_0, true},
+               {"eltwise f32 y=500 f=pow(a,0.5)", FILL_FLOATS, -120, 120, FILL_FLOATS_ABOVE_0, true},
+               {"eltwise f32 y=500 f=reciprocal(a)", FILL_FLOATS, -120, 120, FILL_FLOATS_NOT_0, false},
+               {"eltwise f32 y=500 f=div(a,sqrt(add(mul(b,b),1)))", FILL_FLOATS, -30, 30, FILL_FLOATS_NOT_0, false},
+               {"eltwise f32 y=500 f=log(add(exp(a),1))", FILL_FLOATS, -3, 3, FILL_FLOATS_NOT_0, true},
+               {"eltwise f32 y=500 f=asin(a)", FILL_FLOATS, -40, -1, FILL_FLOATS_NOT_0, true},
+               {"eltwise f32 y=500 f=acosh(a)", FILL_FLOATS, 1, 60, FILL_FLOATS_ABOVE_0, false},
+               {"eltwise f32 y=500 f=log(sub(neg(a),1))", FILL_NORMAL, 0, 1, 0, false}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        const struct program_fill f = wide_of(all[i].text);
+
+        if ((int)f.kind != all[i].kind || f.lo != all[i].lo || f.hi != all[i].hi || f.step != all[i].step ||
+            (f.zeros > 0) != all[i].zeros)
+            fail_msg("%s: kind %d from %g to %g, step %g, zeros %lld", all[i].text, (int)f.kind, f.lo, f.hi, f.step,
+                     (long long)f.zeros);
+    }
 }
 
 /* Of a sheet's data: beyond the largest number, finite or next to nothing; each told which. */
@@ -312,6 +340,7 @@ int main(void)
         cmocka_unit_test(what_is_rounded_once_is_compared_bit_for_bit),
         cmocka_unit_test(scales_carry_the_errors_of_what_was_before),
         cmocka_unit_test(wide_data_go_as_far_as_results_are_numbers),
+        cmocka_unit_test(wide_data_of_roots_and_arcs_are_where_they_have_results),
         cmocka_unit_test(results_beyond_the_largest_are_infinite),
     };
 

@@ -348,6 +348,30 @@ static void floats_have_some_near_a_large_step(void **state)
     assert_in_range(near, 100, 300); /* of 200 */
 }
 
+/* What logarithms and quotients are taken of. */
+static void floats_may_be_above_zero_or_not_zero(void **state)
+{
+    struct program_fill f = {.kind = FILL_FLOATS, .seed = 4, .lo = -40, .hi = 3, .step = FILL_FLOATS_ABOVE_0};
+    int n_below = 0, n_tiny = 0;
+
+    (void)state;
+    for (int64_t i = 0; i < 2000; i++) {
+        const double v = fill_elem(&f, DTYPE_F32, i);
+
+        assert_true(v >= 0x1p-40 && v <= 16);
+        n_tiny += v < 0x1p-20;
+    }
+    assert_in_range(n_tiny, 600, 1100);
+    f.step = FILL_FLOATS_NOT_0;
+    for (int64_t i = 0; i < 2000; i++) {
+        const double v = fill_elem(&f, DTYPE_F32, i);
+
+        assert_true(fabs(v) >= 0x1p-40 && fabs(v) <= 16);
+        n_below += v < 0;
+    }
+    assert_in_range(n_below, 850, 1150);
+}
+
 static void blob_fill_wants_the_exact_size(void **state)
 {
     struct blobs blobs;
@@ -437,6 +461,7 @@ int main(void)
         cmocka_unit_test(runs_lie_among_whole_numbers),
         cmocka_unit_test(what_is_not_seen_is_no_number),
         cmocka_unit_test(floats_have_some_near_a_large_step),
+        cmocka_unit_test(floats_may_be_above_zero_or_not_zero),
         cmocka_unit_test(blob_fill_wants_the_exact_size),
         cmocka_unit_test(project_weights_are_whole_and_bounded),
         cmocka_unit_test(fills_that_differ_in_one_member_are_not_equal),

@@ -6,12 +6,14 @@ tests/wrong/kernels.json has a kernel a line: a text of a file below kernels/ an
 and config that it is measured with. They were drawn by somebody who had not seen how kernels are verified, and each was shown to
 compute or write something wrong for some data or launch that the operator allows; but for those that say why it does not
 ("allowed"), and those that go wrong so seldom that docs/measuring.md says they are not seen ("unseen"): accepted, these count
-apart. Needs build/bin and a CPU over OpenCL.
+apart. Some compute what is right otherwise than the text does ("right"): refused, they are mistakes of verification. Needs
+build/bin and a CPU over OpenCL.
 
+  --set FILE    kernels from there instead
   --class TEXT  only classes with this text in their name
   --part I/N    every N-th, from the I-th
   --out FILE    a JSON line for each verdict
-Ends with a table by class. Exit 1: one was accepted; 2: a text is no longer in its file."""
+Ends with a table by class. Exit 1: a wrong one was accepted or a right one refused; 2: a text is no longer in its file."""
 import argparse
 import collections
 import json
@@ -24,6 +26,7 @@ import tempfile
 TREE = pathlib.Path(__file__).resolve().parents[2]
 TUNE = TREE / "build" / "bin" / "tune"
 MARKS = ("allowed", "unseen")  # with the reason, in a kernel that may pass
+VERDICTS = ("refused", "accepted", *MARKS, "right", "right refused", "not measured")
 
 # What some of them call: a counter of calls that outlives launches, the processor's clock, fewer bits of a float.
 HELPERS = r'''
@@ -44,8 +47,8 @@ DEVICE ulong tsc_now(void)
 '''
 
 
-def kernels():
-    return json.loads((TREE / "tests/wrong/kernels.json").read_text())
+def kernels(path):
+    return json.loads(pathlib.Path(path).read_text())
 
 
 def patched(kernel, folder):
@@ -87,6 +90,8 @@ def measured(kernel, folder):
 
 
 def verdict_of(kernel, status):
+    if "right" in kernel and status not in ("error", "build"):
+        return "right" if status == "ok" else "right refused"
     if status == "ok":
         return next((mark for mark in MARKS if mark in kernel), "accepted")
     return "not measured" if status in ("error", "build") else "refused"
@@ -95,12 +100,13 @@ def verdict_of(kernel, status):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("ids", nargs="*")
+    parser.add_argument("--set", default=TREE / "tests/wrong/kernels.json")
     parser.add_argument("--class", dest="of", default="")
     parser.add_argument("--part", default="0/1")
     parser.add_argument("--out")
     args = parser.parse_args()
     first, step = map(int, args.part.split("/"))
-    chosen = [k for k in kernels() if (not args.ids or k["id"] in args.ids) and args.of in k["class"]][first::step]
+    chosen = [k for k in kernels(args.set) if (not args.ids or k["id"] in args.ids) and args.of in k["class"]][first::step]
     table, stale = collections.defaultdict(collections.Counter), []
     for kernel in chosen:
         with tempfile.TemporaryDirectory() as work:
@@ -115,13 +121,13 @@ def main():
         if args.out:
             with open(args.out, "a") as f:
                 f.write(json.dumps({"id": kernel["id"], "status": status, "why": why}) + "\n")
-    print(f"\n{'class':<28} {'refused':>8} {'accepted':>9} {'allowed':>8} {'unseen':>7} {'not measured':>13}")
+    print(f"\n{'class':<28}", *(f"{v:>{len(v) + 2}}" for v in VERDICTS))
     total = sum(table.values(), collections.Counter())
     for name, n in [*sorted(table.items()), ("all", total)]:
-        print(f"{name:<28} {n['refused']:>8} {n['accepted']:>9} {n['allowed']:>8} {n['unseen']:>7} {n['not measured']:>13}")
+        print(f"{name:<28}", *(f"{n[v]:>{len(v) + 2}}" for v in VERDICTS))
     for kernel_id in stale:
         print(f"stale: {kernel_id}: its text is no longer in its file", file=sys.stderr)
-    return 2 if stale else 1 if total["accepted"] else 0
+    return 2 if stale else 1 if total["accepted"] or total["right refused"] else 0
 
 
 if __name__ == "__main__":

@@ -348,7 +348,7 @@ static void fold_all(struct onnx_import *m, const Onnx__NodeProto *node, const s
 /* All inputs are constants: computed now, in double. */
 static enum onnx_role fold(struct onnx_import *m, const Onnx__NodeProto *node, const struct rule *rule)
 {
-    struct operand of[3] = {{false, 0, {0}, 0, false}};
+    struct operand of[3] = {{.is_number = false}};
     struct graph_shape shape = {.rank = 0};
     struct chain c = {.m = m};
     struct eltwise chain;

@@ -138,28 +138,36 @@ bool postgres_start(struct postgres *p)
     return true;
 }
 
-/* Its children see that their parent is gone and end; a new one waits for that by itself. */
-void postgres_crash(struct postgres *p)
-{
-    int status;
-
-    kill(p->pid, SIGKILL);
-    assert_int_equal(proc_wait(p->pid, START_MS, &status), ERR_OK);
-}
-
-void postgres_signal(const struct postgres *p, int signal)
+/* To all its children. */
+static void tell_children(const struct postgres *p, int signal)
 {
     char path[64];
     FILE *children;
     int child;
 
     snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)p->pid, (int)p->pid);
-    kill(p->pid, signal); /* it starts no more */
     children = fopen(path, "r");
     assert_non_null(children);
     while (fscanf(children, "%d", &child) == 1)
         kill(child, signal);
     fclose(children);
+}
+
+/* With its children, of which one that lived on would serve its client, and hold the memory that the next one wants. */
+void postgres_crash(struct postgres *p)
+{
+    int status;
+
+    kill(p->pid, SIGSTOP); /* it starts no more */
+    tell_children(p, SIGKILL);
+    kill(p->pid, SIGKILL);
+    assert_int_equal(proc_wait(p->pid, START_MS, &status), ERR_OK);
+}
+
+void postgres_signal(const struct postgres *p, int signal)
+{
+    kill(p->pid, signal); /* it starts no more */
+    tell_children(p, signal);
 }
 
 void postgres_stop(struct postgres *p)

@@ -220,6 +220,28 @@ static void a_server_that_stands_still_is_given_up(void **state)
     }
 }
 
+static void *hold_jobs(void *arg)
+{
+    const struct place *p = arg;
+
+    postgres_run(&server, p->dir, "LOCK TABLE jobs; SELECT pg_sleep(13)");
+    return NULL;
+}
+
+/* A statement that takes its time, or waits for another's lock, is waited for as long as the server lives. */
+static void a_server_that_is_busy_is_waited_for(void **state)
+{
+    struct place *p = *state;
+    pthread_t thread;
+
+    pthread_create(&thread, NULL, hold_jobs, p);
+    clock_sleep_ms(500);
+    place_job(p, 2, JOB_OPEN, 0);
+    place_commit(p);
+    pthread_join(thread, NULL);
+    assert_int_equal(n_jobs_in(p), 2);
+}
+
 /* Nothing that waiting mends: a standby that waits for it would wait for ever. */
 static void who_is_refused_is_told_so(void **state)
 {
@@ -264,6 +286,7 @@ static void the_largest_blob_comes_in_pieces_and_goes_in_parts(void **state)
     struct place *p = *state;
     char *bytes = malloc((size_t)N * PIECE);
     int64_t total = 0;
+    struct why why = {""};
     struct sha256 name;
     bool stored = false;
     struct buf part;
@@ -274,8 +297,10 @@ static void the_largest_blob_comes_in_pieces_and_goes_in_parts(void **state)
     name = sha256_of(bytes, (size_t)N * PIECE);
     for (int64_t i = N - 1; i >= 0; i--) {
         assert_false(stored);
-        assert_int_equal(
-            ops->blob_put(p->s, name.hex, i * PIECE, (int64_t)N * PIECE, bytes + i * PIECE, PIECE, &stored), ERR_OK);
+        if (ops->blob_put(p->s, name.hex, i * PIECE, (int64_t)N * PIECE, bytes + i * PIECE, PIECE, &stored) != ERR_OK) {
+            ops->words(p->s, &why);
+            fail_msg("%s", why.text);
+        }
         place_commit(p);
     }
     assert_true(stored);
@@ -364,6 +389,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_server_without_free_connections_is_out_of_reach_and_serves_whom_it_has, start,
                                         stop),
         cmocka_unit_test(a_server_that_stands_still_is_given_up),
+        cmocka_unit_test_setup_teardown(a_server_that_is_busy_is_waited_for, start, stop),
         cmocka_unit_test(who_is_refused_is_told_so),
         cmocka_unit_test(a_server_that_is_away_is_out_of_reach),
         cmocka_unit_test_setup_teardown(the_largest_blob_comes_in_pieces_and_goes_in_parts, start, stop),

@@ -15,7 +15,8 @@
 #define OLDEST_SERVER 140000 /* idle_session_timeout */
 #define MAX_QUEUED 256
 #define MAX_QUEUED_BYTES ((size_t)1 << 20)
-#define SILENT_MS 10000 /* a server that takes and sends nothing for so long is given up */
+#define SILENT_MS 10000 /* then a server that says nothing, nor to others, is given up */
+#define MAX_SETTINGS 64 /* of a connection */
 #define LOOK_MS 1000    /* for why a connection came to nothing */
 #define PING_MS 1000    /* so old may the last answer be when peers are answered: the lock is still ours */
 #define WHERE_BYTES 2048
@@ -125,6 +126,27 @@ const char *pg_text_at(const PGresult *rows, int i_row, int column)
 
 /* ---- waiting ---- */
 
+/* Does the server answer somebody else? It is busy, then: with a long statement, or for one that waits for a lock. */
+static bool answers_others(PGconn *db)
+{
+    PQconninfoOption *all = PQconninfo(db);
+    const char *keywords[MAX_SETTINGS + 2], *values[MAX_SETTINGS + 2];
+    PGPing said;
+    int n = 0;
+
+    for (const PQconninfoOption *o = all; o && o->keyword && n < MAX_SETTINGS; o++)
+        if (o->val && o->val[0]) {
+            keywords[n] = o->keyword;
+            values[n++] = o->val;
+        }
+    keywords[n] = "connect_timeout"; /* of two the last counts */
+    values[n++] = "2";
+    keywords[n] = values[n] = NULL;
+    said = PQpingParams(keywords, values, 0);
+    PQconninfoFree(all);
+    return said == PQPING_OK;
+}
+
 /* Sends what is queued and waits until PQgetResult has something to give, an error of the connection, too. False: the
  * server was silent, and its session is good for nothing any more. */
 static bool await(PGconn *db)
@@ -134,7 +156,7 @@ static bool await(PGconn *db)
     while (unsent > 0 || (unsent == 0 && PQisBusy(db))) {
         struct pollfd p = {.fd = PQsocket(db), .events = (short)(POLLIN | (unsent ? POLLOUT : 0))};
 
-        if (poll(&p, 1, SILENT_MS) == 0)
+        if (poll(&p, 1, SILENT_MS) == 0 && !answers_others(db))
             return false;
         if ((p.revents & ~POLLOUT) && !PQconsumeInput(db))
             return true;

@@ -11,7 +11,7 @@ void place_open(struct place *p)
 {
     struct why why = {""};
 
-    if (p->ops->open(p->dir, NULL, &p->s, &why) != ERR_OK)
+    if (p->ops->open(p->dir, p->clock, &p->s, &why) != ERR_OK)
         fail_msg("%s", why.text);
 }
 

@@ -14,6 +14,7 @@ struct place {
     const struct store_ops *ops;
     struct store *s;
     char dir[256];
+    const struct clock *clock; /* NULL = the machine's */
 };
 
 void place_open(struct place *p);

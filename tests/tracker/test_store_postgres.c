@@ -2,6 +2,7 @@
 /* What can go wrong between a tracker and its PostgreSQL server: cut connections, full tables of them, strangers'
  * databases, addresses that are none. What every store keeps: test_store. */
 #include "tests/tracker/postgres.h"
+#include "tests/tracker/store_place.h"
 
 #include "core/buf.h"
 #include "core/clock.h"
@@ -38,21 +39,37 @@ static int64_t wall(void *arg)
 
 static const struct clock a_clock = {now, wall, NULL, NULL};
 
-static struct store *open_at(const char *where)
+/* A store in a place of its own, with a job that was committed. */
+static struct place *place_new(void)
 {
-    struct store *s = NULL;
-    struct why why = {""};
+    struct place *p = calloc(1, sizeof *p);
 
-    if (ops->open(where, &a_clock, &s, &why) != ERR_OK)
-        fail_msg("%s", why.text);
-    return s;
+    assert_non_null(p);
+    p->ops = ops;
+    p->clock = &a_clock;
+    postgres_place(&server, p->dir, sizeof p->dir);
+    place_open(p);
+    place_job(p, 1, JOB_OPEN, 0);
+    place_commit(p);
+    return p;
 }
 
-static void put_job(struct store *s, int64_t id)
+static void place_free(struct place *p)
 {
-    const struct job_row row = {.id = id, .title = "t", .user = "u", .key = "k", .body = "b", .request = "r"};
+    ops->close(p->s);
+    free(p);
+}
 
-    assert_int_equal(ops->job_put(s, &row), ERR_OK);
+static int start(void **state)
+{
+    *state = place_new();
+    return 0;
+}
+
+static int stop(void **state)
+{
+    place_free(*state);
+    return 0;
 }
 
 static void count_job(const struct job_row *row, void *arg)
@@ -61,13 +78,13 @@ static void count_job(const struct job_row *row, void *arg)
     ++*(int *)arg;
 }
 
-static int n_jobs_at(const char *where)
+/* After another start. */
+static int n_jobs_in(struct place *p)
 {
-    struct store *s = open_at(where);
     int n = 0;
 
-    assert_int_equal(ops->each_job(s, 0, count_job, &n), ERR_OK);
-    ops->close(s);
+    place_reopen(p);
+    assert_int_equal(ops->each_job(p->s, 0, count_job, &n), ERR_OK);
     return n;
 }
 
@@ -80,136 +97,98 @@ static void cut_sessions(const char *where)
 
 static void a_cut_connection_is_told_and_drops_what_was_not_committed(void **state)
 {
-    char where[512];
+    struct place *p = *state;
     struct why why = {""};
-    struct store *s;
     int n = 0;
 
-    (void)state;
-    postgres_place(&server, where, sizeof where);
-    s = open_at(where);
-    put_job(s, 1);
-    assert_int_equal(ops->commit(s, &why), ERR_OK);
-    put_job(s, 2);
-    cut_sessions(where);
-    assert_int_equal(ops->commit(s, &why), ERR_IO);
+    place_job(p, 2, JOB_OPEN, 0);
+    cut_sessions(p->dir);
+    assert_int_equal(ops->commit(p->s, &why), ERR_IO);
     assert_non_null(strstr(why.text, "PostgreSQL"));
-    assert_int_equal(ops->commit(s, &why), ERR_IO); /* for good */
+    assert_int_equal(ops->commit(p->s, &why), ERR_IO); /* for good */
     why.text[0] = '\0';
-    assert_int_equal(ops->each_job(s, 0, count_job, &n), ERR_IO);
-    ops->words(s, &why);
+    assert_int_equal(ops->each_job(p->s, 0, count_job, &n), ERR_IO);
+    ops->words(p->s, &why);
     assert_non_null(strstr(why.text, "PostgreSQL: "));
-    ops->close(s);
-    assert_int_equal(n_jobs_at(where), 1);
+    assert_int_equal(n_jobs_in(p), 1);
 }
 
 /* What fails behind the first failure comes of it, and says less. */
 static void the_first_words_of_a_failure_are_told(void **state)
 {
-    char where[512];
+    struct place *p = *state;
     struct why why = {""};
-    struct store *s;
 
-    (void)state;
-    postgres_place(&server, where, sizeof where);
-    s = open_at(where);
-    put_job(s, 1);
-    assert_int_equal(ops->commit(s, &why), ERR_OK);
-    assert_int_equal(ops->flush(s, &why), ERR_OK);
-    postgres_run(&server, where, "DROP TABLE jobs");
-    put_job(s, 2);
-    put_job(s, 3);
-    assert_int_equal(ops->commit(s, &why), ERR_IO);
+    assert_int_equal(ops->flush(p->s, &why), ERR_OK);
+    postgres_run(&server, p->dir, "DROP TABLE jobs");
+    place_job(p, 2, JOB_OPEN, 0);
+    place_job(p, 3, JOB_OPEN, 0);
+    assert_int_equal(ops->commit(p->s, &why), ERR_IO);
     assert_non_null(strstr(why.text, "PostgreSQL: ERROR:  relation \"jobs\" does not exist"));
-    assert_int_equal(ops->commit(s, &why), ERR_IO);
+    assert_int_equal(ops->commit(p->s, &why), ERR_IO);
     assert_non_null(strstr(why.text, "does not exist"));
-    ops->close(s);
 }
 
 /* The lock went with the session: another tracker may have the store. */
 static void a_tracker_without_its_session_answers_nobody_a_second_later(void **state)
 {
-    char where[512];
-    struct why why = {""};
-    struct store *s;
+    struct place *p = *state;
 
-    (void)state;
-    postgres_place(&server, where, sizeof where);
-    s = open_at(where);
-    assert_int_equal(ops->commit(s, &why), ERR_OK);
-    cut_sessions(where);
-    assert_int_equal(ops->commit(s, &why), ERR_OK); /* nothing to do, and the server was heard just now */
+    cut_sessions(p->dir);
+    place_commit(p); /* nothing to do, and the server was heard just now */
     now_ns += 1000000000;
-    assert_int_equal(ops->commit(s, &why), ERR_IO);
-    ops->close(s);
+    assert_int_equal(ops->commit(p->s, NULL), ERR_IO);
 }
 
 static void a_flush_by_a_cut_connection_says_so(void **state)
 {
-    char where[512];
-    struct why why = {""};
-    struct store *s;
+    struct place *p = *state;
 
-    (void)state;
-    postgres_place(&server, where, sizeof where);
-    s = open_at(where);
-    put_job(s, 1);
-    assert_int_equal(ops->commit(s, &why), ERR_OK);
-    assert_int_equal(ops->flush(s, &why), ERR_OK);
-    put_job(s, 2);
-    assert_int_equal(ops->commit(s, &why), ERR_OK);
-    cut_sessions(where);
-    assert_int_equal(ops->flush(s, &why), ERR_IO);
-    ops->close(s);
+    assert_int_equal(ops->flush(p->s, NULL), ERR_OK);
+    place_job(p, 2, JOB_OPEN, 0);
+    place_commit(p);
+    cut_sessions(p->dir);
+    assert_int_equal(ops->flush(p->s, NULL), ERR_IO);
 }
 
 /* What was flushed before the server was killed is there; and it cannot have been flushed by luck: nothing else is. */
 static void a_killed_server_has_what_was_flushed(void **state)
 {
-    char where[512];
-    struct why why = {""};
-    struct store *s;
+    struct place *p = *state;
 
-    (void)state;
-    postgres_place(&server, where, sizeof where);
-    s = open_at(where);
-    for (int64_t id = 1; id <= 3; id++) {
-        put_job(s, id);
-        assert_int_equal(ops->commit(s, &why), ERR_OK);
-        assert_int_equal(ops->flush(s, &why), ERR_OK);
+    for (int64_t id = 2; id <= 3; id++) {
+        place_job(p, id, JOB_OPEN, 0);
+        place_commit(p);
+        assert_int_equal(ops->flush(p->s, NULL), ERR_OK);
     }
     postgres_crash(&server);
-    put_job(s, 4);
-    assert_int_equal(ops->commit(s, &why), ERR_IO);
-    ops->close(s);
+    place_job(p, 4, JOB_OPEN, 0);
+    assert_int_equal(ops->commit(p->s, NULL), ERR_IO);
     postgres_restart(&server);
-    assert_int_equal(n_jobs_at(where), 3);
+    assert_int_equal(n_jobs_in(p), 3);
 }
 
 static void a_server_without_free_connections_is_out_of_reach_and_serves_whom_it_has(void **state)
 {
+    struct place *first = *state;
     PGconn *others[MAX_CONNECTIONS];
-    struct store *first, *second = NULL;
-    char where[512], more[512], info[600];
+    struct store *second = NULL;
+    char more[512], info[600];
     struct why why = {""};
 
-    (void)state;
-    postgres_place(&server, where, sizeof where);
     postgres_place(&server, more, sizeof more);
-    snprintf(info, sizeof info, "postgres:%s", where);
-    first = open_at(where);
+    snprintf(info, sizeof info, "postgres:%s", first->dir);
     for (int i = 0; i < MAX_CONNECTIONS - 2; i++)
         others[i] = PQconnectdb(info);
     assert_int_equal(ops->open(more, &a_clock, &second, &why), ERR_UNREACHABLE);
     assert_non_null(strstr(why.text, "too many clients"));
-    put_job(first, 1);
-    assert_int_equal(ops->commit(first, &why), ERR_OK);
-    assert_int_equal(ops->flush(first, &why), ERR_OK);
+    place_job(first, 2, JOB_OPEN, 0);
+    place_commit(first);
+    assert_int_equal(ops->flush(first->s, &why), ERR_OK);
     PQfinish(others[0]); /* one is free, two are wanted */
     assert_int_equal(ops->open(more, &a_clock, &second, &why), ERR_UNREACHABLE);
     for (int i = 1; i < MAX_CONNECTIONS - 2; i++)
         PQfinish(others[i]);
-    ops->close(first);
 }
 
 /* Who waits for a stopped server for ever waits for this, and is answered then. */
@@ -226,39 +205,57 @@ static void *thaw(void *arg)
 /* Stopped, or its machine is, with the connections open: what waits for it ends, and says so. */
 static void a_server_that_stands_still_is_given_up(void **state)
 {
-    char where[512], large[20000];
-    struct store *s[3];
+    struct place *p[3];
     struct why why[3] = {{""}, {""}, {""}};
+    char large[20000];
     pthread_t thread;
 
     (void)state;
-    for (int i = 0; i < 3; i++) {
-        postgres_place(&server, where, sizeof where);
-        s[i] = open_at(where);
-        put_job(s[i], 1);
-        assert_int_equal(ops->commit(s[i], &why[i]), ERR_OK);
-    }
+    for (int i = 0; i < 3; i++)
+        p[i] = place_new();
     postgres_signal(&server, SIGSTOP);
     atomic_store(&is_over, false);
     pthread_create(&thread, NULL, thaw, NULL);
-    put_job(s[0], 2);
-    assert_int_equal(ops->commit(s[0], &why[0]), ERR_IO);
-    assert_int_equal(ops->flush(s[1], &why[1]), ERR_IO);
+    place_job(p[0], 2, JOB_OPEN, 0);
+    assert_int_equal(ops->commit(p[0]->s, &why[0]), ERR_IO);
+    assert_int_equal(ops->flush(p[1]->s, &why[1]), ERR_IO);
     memset(large, 'x', sizeof large);
     for (int64_t id = 2; id < 400 && !why[2].text[0]; id++) { /* more than the socket takes */
         const struct job_row row = {.id = id, .title = "t", .user = "u", .key = "k", .body = large, .request = "r"};
 
         large[sizeof large - 1] = '\0';
-        if (ops->job_put(s[2], &row) != ERR_OK)
-            ops->words(s[2], &why[2]);
+        if (ops->job_put(p[2]->s, &row) != ERR_OK)
+            ops->words(p[2]->s, &why[2]);
     }
     atomic_store(&is_over, true);
     pthread_join(thread, NULL);
     for (int i = 0; i < 3; i++) {
         if (!strstr(why[i].text, "has not answered for 10 s"))
             fail_msg("%d: '%s'", i, why[i].text);
-        ops->close(s[i]);
+        place_free(p[i]);
     }
+}
+
+static void *hold_jobs(void *arg)
+{
+    const struct place *p = arg;
+
+    postgres_run(&server, p->dir, "LOCK TABLE jobs; SELECT pg_sleep(13)");
+    return NULL;
+}
+
+/* A statement that takes its time, or waits for another's lock, is waited for as long as the server lives. */
+static void a_server_that_is_busy_is_waited_for(void **state)
+{
+    struct place *p = *state;
+    pthread_t thread;
+
+    pthread_create(&thread, NULL, hold_jobs, p);
+    clock_sleep_ms(500);
+    place_job(p, 2, JOB_OPEN, 0);
+    place_commit(p);
+    pthread_join(thread, NULL);
+    assert_int_equal(n_jobs_in(p), 2);
 }
 
 /* Nothing that waiting mends: a standby that waits for it would wait for ever. */
@@ -302,50 +299,48 @@ static void a_server_that_is_away_is_out_of_reach(void **state)
 static void the_largest_blob_comes_in_pieces_and_goes_in_parts(void **state)
 {
     enum { PIECE = 1 << 20, N = 64 };
-    char *bytes = malloc((size_t)N * PIECE), where[512];
+    struct place *p = *state;
+    char *bytes = malloc((size_t)N * PIECE);
     int64_t total = 0;
     struct why why = {""};
     struct sha256 name;
-    struct store *s;
     bool stored = false;
     struct buf part;
 
-    (void)state;
     assert_non_null(bytes);
     for (size_t i = 0; i < (size_t)N * PIECE; i++)
         bytes[i] = (char)(i * 2654435761u >> 13);
     name = sha256_of(bytes, (size_t)N * PIECE);
-    postgres_place(&server, where, sizeof where);
-    s = open_at(where);
     for (int64_t i = N - 1; i >= 0; i--) {
         assert_false(stored);
-        assert_int_equal(ops->blob_put(s, name.hex, i * PIECE, (int64_t)N * PIECE, bytes + i * PIECE, PIECE, &stored),
-                         ERR_OK);
-        assert_int_equal(ops->commit(s, &why), ERR_OK);
+        if (ops->blob_put(p->s, name.hex, i * PIECE, (int64_t)N * PIECE, bytes + i * PIECE, PIECE, &stored) != ERR_OK) {
+            ops->words(p->s, &why);
+            fail_msg("%s", why.text);
+        }
+        place_commit(p);
     }
     assert_true(stored);
     buf_init(&part, 100);
-    assert_int_equal(ops->blob_get(s, name.hex, (int64_t)N * PIECE - 7, 50, &total, &part), ERR_OK);
+    assert_int_equal(ops->blob_get(p->s, name.hex, (int64_t)N * PIECE - 7, 50, &total, &part), ERR_OK);
     assert_int_equal(total, (int64_t)N * PIECE);
     assert_int_equal(part.len, 7);
     assert_memory_equal(part.data, bytes + (size_t)N * PIECE - 7, 7);
-    assert_int_equal(postgres_run(&server, where, "SELECT count(*) FROM pieces"), 0);
+    assert_int_equal(postgres_run(&server, p->dir, "SELECT count(*) FROM pieces"), 0);
     buf_fini(&part);
-    ops->close(s);
     free(bytes);
 }
 
 static void databases_of_a_newer_program_or_of_others_are_left_alone(void **state)
 {
+    struct place *p = *state;
     struct store *s = NULL;
     struct why why = {""};
     char where[512];
 
-    (void)state;
-    postgres_place(&server, where, sizeof where);
-    ops->close(open_at(where));
-    postgres_run(&server, where, "UPDATE meta SET value = 99 WHERE name = 'schema'");
-    assert_int_equal(ops->open(where, &a_clock, &s, &why), ERR_UNSUPPORTED);
+    ops->close(p->s);
+    p->s = NULL;
+    postgres_run(&server, p->dir, "UPDATE meta SET value = 99 WHERE name = 'schema'");
+    assert_int_equal(ops->open(p->dir, &a_clock, &s, &why), ERR_UNSUPPORTED);
     assert_non_null(strstr(why.text, "schema 99"));
     postgres_place(&server, where, sizeof where);
     postgres_run(&server, where, "CREATE TABLE customers(name text)");
@@ -403,17 +398,19 @@ static void a_schema_that_is_not_there_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_cut_connection_is_told_and_drops_what_was_not_committed),
-        cmocka_unit_test(the_first_words_of_a_failure_are_told),
-        cmocka_unit_test(a_tracker_without_its_session_answers_nobody_a_second_later),
-        cmocka_unit_test(a_flush_by_a_cut_connection_says_so),
-        cmocka_unit_test(a_killed_server_has_what_was_flushed),
-        cmocka_unit_test(a_server_without_free_connections_is_out_of_reach_and_serves_whom_it_has),
+        cmocka_unit_test_setup_teardown(a_cut_connection_is_told_and_drops_what_was_not_committed, start, stop),
+        cmocka_unit_test_setup_teardown(the_first_words_of_a_failure_are_told, start, stop),
+        cmocka_unit_test_setup_teardown(a_tracker_without_its_session_answers_nobody_a_second_later, start, stop),
+        cmocka_unit_test_setup_teardown(a_flush_by_a_cut_connection_says_so, start, stop),
+        cmocka_unit_test_setup_teardown(a_killed_server_has_what_was_flushed, start, stop),
+        cmocka_unit_test_setup_teardown(a_server_without_free_connections_is_out_of_reach_and_serves_whom_it_has, start,
+                                        stop),
         cmocka_unit_test(a_server_that_stands_still_is_given_up),
+        cmocka_unit_test_setup_teardown(a_server_that_is_busy_is_waited_for, start, stop),
         cmocka_unit_test(who_is_refused_is_told_so),
         cmocka_unit_test(a_server_that_is_away_is_out_of_reach),
-        cmocka_unit_test(the_largest_blob_comes_in_pieces_and_goes_in_parts),
-        cmocka_unit_test(databases_of_a_newer_program_or_of_others_are_left_alone),
+        cmocka_unit_test_setup_teardown(the_largest_blob_comes_in_pieces_and_goes_in_parts, start, stop),
+        cmocka_unit_test_setup_teardown(databases_of_a_newer_program_or_of_others_are_left_alone, start, stop),
         cmocka_unit_test(addresses_that_are_none_are_refused_without_their_password),
         cmocka_unit_test(a_schema_that_is_not_there_is_told),
     };

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define ENLIST_RETRY_MS 1000
-#define ENLIST_WAIT_MS 50000 /* of a long poll */
+#define ENLIST_WAIT_MS 50000  /* of a long poll */
 #define ENLIST_BEAT_MS 300000 /* between two beats of an agent that holds nothing: its polls tell more often */
 
 struct enlist;

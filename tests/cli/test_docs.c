@@ -265,8 +265,8 @@ static void run_example(const char *help)
     assert_non_null(line);
     for (line = strstr(line, "  tune "); line; line = strstr(line + 1, "\n  tune ")) {
         line += strcspn(line, "t");
-        snprintf(command, sizeof command, "b=$(cd \"${TUNE_BIN_DIR:-bin}\" && pwd); cd '%s' && \"$b/\"%.*s > /dev/null", dir,
-                 (int)strcspn(line, "\n"), line);
+        snprintf(command, sizeof command, "b=$(cd \"${TUNE_BIN_DIR:-bin}\" && pwd); cd '%s' && \"$b/\"%.*s > /dev/null",
+                 dir, (int)strcspn(line, "\n"), line);
         if (system(command))
             fail_msg("%s", command);
     }
@@ -275,8 +275,8 @@ static void run_example(const char *help)
 /* Each example of these needs nothing but the source tree, and what its lines before have made. */
 static void the_examples_of_replay_and_model_run(void **state)
 {
-    static const char *const of[][2] = {{"replay", NULL}, {"model", "train"}, {"model", "predict"}, {"model", "eval"},
-                                         {"model", "table"}, {"model", NULL}};
+    static const char *const of[][2] = {{"replay", NULL},  {"model", "train"}, {"model", "predict"},
+                                        {"model", "eval"}, {"model", "table"}, {"model", NULL}};
     char path[300];
     struct buf said;
 

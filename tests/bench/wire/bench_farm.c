@@ -321,7 +321,7 @@ static void note(double ms)
 }
 
 static int n_idle = 20, n_beaten, n_beaters;
-static int64_t beats_ns; /* of the first beat; 0 = there are none */
+static int64_t beats_ns;                /* of the first beat; 0 = there are none */
 static struct conn *beaters[N_BEATERS]; /* without a request under way */
 
 /* The beats that are due, evenly over all idle agents. */

@@ -13,6 +13,7 @@ struct onnx_blocks {
     const struct onnx_value *w, *scale, *zero; /* zero NULL: half of the numbers' range */
     int64_t n, k, bits, size;
     bool packed; /* zero points are of as many bits */
+    bool bytes;  /* what they are multiplied by may be rounded to bytes */
 };
 
 /* Number i of a row of bytes that begins at byte `first`. */
@@ -54,7 +55,8 @@ bool onnx_keeps_blocks(const struct onnx_value *w, int64_t n_rows, char words[GR
     if (!b || b->bits != 4 || n_rows > MOST_ROWS || b->size < 16 || b->size > 256 || (b->size & (b->size - 1)) ||
         (b->zero && !b->packed))
         return false;
-    snprintf(words, GRAPH_WORDS_BYTES, "block=%lld%s", (long long)b->size, b->zero ? " zeros=1" : "");
+    snprintf(words, GRAPH_WORDS_BYTES, "block=%lld%s%s", (long long)b->size, b->zero ? " zeros=1" : "",
+             b->bytes ? " bytes=1" : "");
     return true;
 }
 
@@ -94,7 +96,8 @@ static bool read_blocks(struct onnx_import *m, const Onnx__NodeProto *node, stru
                               .n = onnx_attribute_int(node, "N", 0),
                               .k = onnx_attribute_int(node, "K", 0),
                               .bits = onnx_attribute_int(node, "bits", 4),
-                              .size = onnx_attribute_int(node, "block_size", 0)};
+                              .size = onnx_attribute_int(node, "block_size", 0),
+                              .bytes = onnx_attribute_int(node, "accuracy_level", 0) == 4};
     if (onnx_in(m, node, 3))
         return onnx_refuse(m, "rows in groups of their own (g_idx)"), false;
     if ((b->bits != 2 && b->bits != 4 && b->bits != 8) || b->size < 8 || b->size > ONNX_MAX_REPEATED || b->size % 8 ||

@@ -16,6 +16,7 @@ static const struct operator_key keys[] = {
     {"k", KEY_INT, true, 1, MAX_SIZE, 0, NULL, "input features"},
     {"block", KEY_INT, false, 16, 256, 32, NULL, "weights of a row with one scale: 16, 32, 64, 128 or 256"},
     {"zeros", KEY_INT, false, 0, 1, 0, NULL, "1: each block has a zero point; 0: all are 8"},
+    {"bytes", KEY_INT, false, 0, 1, 0, NULL, "1: x of each block is rounded to -127 .. 127 times a power of two"},
     {"epilogue", KEY_WORD, false, 0, 0, 0, epilogue_words, "what is applied to the sums"},
     {0},
 };
@@ -108,7 +109,16 @@ void dense4_define(struct build *b)
                                                    {"K", z.k},
                                                    {"BLOCK", workload_get(b->w, "block")},
                                                    {"ZEROS", workload_get(b->w, "zeros")},
+                                                   {"BYTES", workload_get(b->w, "bytes")},
                                                    {NULL, 0}});
+}
+
+enum err dense4_not(const char *id, bool bytes, const char *other, const struct workload *w,
+                    const struct device_desc *d, struct why *why)
+{
+    if ((workload_get(w, "bytes") != 0) == bytes)
+        return why_set(why, ERR_UNSUPPORTED, "%s does not compute bytes=%d: %s", id, bytes, other);
+    return gemm_not_cuda(id, "dense4/naive", d, why);
 }
 
 void dense4_launch(struct build *b, const char *kernel, const int64_t grid[3], const int64_t block[3], int weights)
@@ -117,7 +127,7 @@ void dense4_launch(struct build *b, const char *kernel, const int64_t grid[3], c
                       has_zeros(b->w) ? (const int[]){0, 1, weights, 3, -1} : (const int[]){0, 1, weights, -1});
 }
 
-static const struct template *const templates[] = {&dense4_streams, &dense4_naive, NULL};
+static const struct template *const templates[] = {&dense4_streams, &dense4_panels, &dense4_naive, NULL};
 
 const struct operator_desc operator_dense4 = {
     .name = "dense4",

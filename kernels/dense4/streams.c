@@ -6,8 +6,7 @@
 
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
-    (void)w;
-    if (gemm_not_cuda("dense4/streams", "dense4/naive", d, why))
+    if (dense4_not("dense4/streams", true, "dense4/panels", w, d, why))
         return FIT_NONE;
     return d->kind == DEVICE_CPU ? FIT_GOOD : FIT_POSSIBLE;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* streams.cl - y[m,n] = sum over k of x[m,k] * (w[n,k] - w_zero[n,k/BLOCK]) * w_scale[n,k/BLOCK], weights of 4 bits, see
  * dense4.clh; f32, f16, all epilogues: bound by reading w where rows of x are few. CPUs and others that compile OpenCL C.
  * Weights are packed at load so that VEC bytes, of 2*VEC weights of a row, are the lanes of two vectors: the lower halves

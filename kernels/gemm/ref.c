@@ -7,14 +7,22 @@
 #include "kernels/gemm/gemm.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Blocks of x as whole multiples, up to 127, of a power of two: that of the block looked at last. */
+struct rounding {
+    int64_t first; /* element of x; -1: none yet */
+    double step;
+};
 
 /* Tensors of the workload; NULL where it has none. */
 struct parts {
     const struct tensor *x, *w, *bias, *residual, *scale, *sum_scale, *zero;
     const struct tensor *w_scale, *w_zero; /* of weights of 4 bits in blocks (kernels/dense4) */
     int64_t k, block;
+    struct rounding *rounding; /* NULL: x is taken as it is */
     bool exact;
     unsigned bits;
     float sum_scales[2], zeros[4]; /* of the tensors of these names */
@@ -25,7 +33,7 @@ static double at(const struct parts *a, const struct tensor *t, int64_t i)
     return t ? fill_elem(a->exact ? &t->exact : &t->random, t->dtype, i) : 0;
 }
 
-static struct parts parts_of(const struct workload *w, struct expected *e, bool exact)
+static struct parts parts_of(const struct workload *w, struct expected *e, bool exact, struct rounding *rounding)
 {
     struct parts a = {.x = expected_tensor(e, "x"),
                       .w = expected_tensor(e, "w"),
@@ -38,6 +46,7 @@ static struct parts parts_of(const struct workload *w, struct expected *e, bool 
                       .w_zero = expected_tensor(e, "w_zero"),
                       .k = workload_get(w, "k"),
                       .block = workload_has(w, "block") ? workload_get(w, "block") : 0,
+                      .rounding = workload_has(w, "bytes") && workload_get(w, "bytes") ? rounding : NULL,
                       .exact = exact,
                       .bits = workload_has(w, "epilogue") ? epilogue_of(w) : 0};
 
@@ -48,10 +57,30 @@ static struct parts parts_of(const struct workload *w, struct expected *e, bool 
     return a;
 }
 
-/* Element i of x without its zero point. */
+/* The power of two of the block that begins at element `first` of x; it has `n` elements. */
+static double step_of(const struct parts *a, int64_t first, int64_t n)
+{
+    double most = 0;
+    int exponent;
+
+    for (int64_t i = 0; i < n; i++)
+        most = fmax(most, fabs(at(a, a->x, first + i)));
+    most = frexp(most, &exponent); /* in 1/2 .. 1 */
+    exponent += most > 127.0 / 128 ? -6 : -7;
+    return ldexp(1, exponent < -126 ? -126 : exponent);
+}
+
+/* Element i of x without its zero point, or rounded. */
 static double x_at(const struct parts *a, int64_t i)
 {
-    return at(a, a->x, i) - (double)a->zeros[0];
+    const int64_t k = i % a->k / (a->block ? a->block : 1) * a->block, first = i - i % a->k + k;
+    struct rounding *r = a->rounding;
+
+    if (!r)
+        return at(a, a->x, i) - (double)a->zeros[0];
+    if (r->first != first)
+        *r = (struct rounding){first, step_of(a, first, a->k - k < a->block ? a->k - k : a->block)};
+    return rint(at(a, a->x, i) / r->step) * r->step;
 }
 
 /* Element k of a row of w: with w_scale two are in a byte, the first in its lower half, and rows in whole blocks. */
@@ -144,8 +173,10 @@ static enum err project_linear(const struct gemm_shape *s, const struct parts *a
 /* Projections of what is not linear (one batch): every output is computed, from x as a whole and w row by row. */
 static enum err project_all(const struct gemm_shape *s, const struct parts *a, double *project)
 {
-    float *x = expected_data(a->x, true, NULL);
-    double *row = malloc((size_t)s->k * sizeof *row);
+    double *x = malloc((size_t)(s->m * s->k) * sizeof *x), *row = malloc((size_t)s->k * sizeof *row);
+
+    for (int64_t i = 0; x && i < s->m * s->k; i++)
+        x[i] = x_at(a, i);
 
     for (int64_t n = 0; x && row && n < s->n; n++) {
         const double weight = program_project_weight(SEED_PROJECT, n);
@@ -156,7 +187,7 @@ static enum err project_all(const struct gemm_shape *s, const struct parts *a, d
             double sum = 0;
 
             for (int64_t k = 0; k < s->k; k++)
-                sum += row[k] * ((double)x[m * s->k + k] - (double)a->zeros[0]);
+                sum += row[k] * x[m * s->k + k];
             project[m] += weight * finish(a, n, m * s->n + n, sum);
         }
     }
@@ -212,7 +243,8 @@ static enum err put_random(const struct gemm_shape *s, const struct parts *a, co
 
 enum err gemm_reference(const struct workload *w, const struct gemm_shape *s, struct expected *e)
 {
-    const struct parts exact = parts_of(w, e, true);
+    struct rounding roundings[2] = {{-1, 1}, {-1, 1}};
+    const struct parts exact = parts_of(w, e, true, &roundings[0]);
     struct expected_output *o = &e->outputs[0];
     struct parts random;
     double ignored;
@@ -228,7 +260,7 @@ enum err gemm_reference(const struct workload *w, const struct gemm_shape *s, st
                                   .inner = 1};
     if (expected_in_full(e) && !dtype_is_bytes(w->dtype))
         fold_features(s, e, o);
-    random = parts_of(w, e, false);
+    random = parts_of(w, e, false, &roundings[1]);
     failed = expected_alloc(e);
     if (failed)
         return failed;

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #define CUT "dense4 f32 m=2 n=19 k=100 zeros=1"
+#define ROUNDED "dense4 f32 m=2 n=37 k=100 zeros=1 bytes=1"
 
 static const char *const shapes[] = {
     CUT,
@@ -14,6 +15,12 @@ static const char *const shapes[] = {
     "dense4 f32 m=3 n=70 k=300 block=256 epilogue=bias_swish",
     "dense4 f16 m=1 n=45 k=2100 zeros=1 epilogue=bias", /* sums that halves do not hold */
     "dense4 f16 m=9 n=19 k=96 block=64",
+    ROUNDED,
+    "dense4 f32 m=16 n=64 k=64 bytes=1",
+    "dense4 f32 m=1 n=1 k=1 bytes=1",
+    "dense4 f32 m=3 n=130 k=512 block=128 bytes=1 epilogue=bias_add_relu",
+    "dense4 f32 m=1 n=45 k=51 block=16 zeros=1 bytes=1 epilogue=bias_swish",
+    "dense4 f16 m=5 n=70 k=2100 block=256 zeros=1 bytes=1 epilogue=bias",
     NULL,
 };
 
@@ -36,6 +43,16 @@ static const struct mutant mutants[] = {
      "sum += part"},
     {"dense4/streams", CUT, "unguarded tail", "if (n < N && m < M)", "if (m < M)"},
     {"dense4/streams", CUT, "the lower halves twice", "VFMA(high_x[i], high,", "VFMA(high_x[i], low,"},
+
+    {"dense4/panels", ROUNDED, "a last block that is not rounded whole",
+     "K - b * BLOCK < BLOCK ? K - b * BLOCK : BLOCK,", "K - b * BLOCK < BLOCK ? K - b * BLOCK - 1 : BLOCK,"},
+    {"dense4/panels", ROUNDED, "halves exchanged", "j) | NUMBER(n, b, 8 * g + 4 + j) << 4",
+     "j) << 4 | NUMBER(n, b, 8 * g + 4 + j)"},
+    {"dense4/panels", ROUNDED, "without the zero points", "(-(sum)*ZEROS_AT(zp + (at)))", "((INT_V)0)"},
+    {"dense4/panels", ROUNDED, "the first block's power for all", "VSET(steps[row[i] + b])", "VSET(steps[row[i]])"},
+    {"dense4/panels", ROUNDED, "unguarded tail", "n + j < N; j++", "j < VEC; j++"},
+    {"dense4/panels", ROUNDED, "a power of two too large", "(most + 0x1ffffu) >> 23", "((most + 0x1ffffu) >> 23) + 1"},
+    {"dense4/naive", ROUNDED, "not rounded", "(SUM)rounded(LOAD1(at), e) * STEP(e)", "LOAD1(at)"},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

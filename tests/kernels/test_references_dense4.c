@@ -13,8 +13,22 @@
 
 struct layer {
     const char *workload;
-    int m, n, k, block, zeros;
+    int m, n, k, block, zeros, bytes;
 };
+
+/* Element k of row m of x; with `bytes` the nearest multiple of the least power of two, from 2^-126 on, of which all of
+ * its block are 127 at the most. */
+static double input_at(const struct layer *l, const struct expected *e, bool is_exact, int64_t m, int64_t k)
+{
+    const struct program_fill *fill = is_exact ? &e->tensors[0].exact : &e->tensors[0].random;
+    const double x = fill_elem(fill, e->tensors[0].dtype, m * l->k + k);
+    double power = 0x1p-126;
+
+    for (int64_t i = k / l->block * l->block; l->bytes && i < l->k && i < (k / l->block + 1) * l->block; i++)
+        while (fabs(fill_elem(fill, e->tensors[0].dtype, m * l->k + i)) > 127 * power)
+            power *= 2;
+    return l->bytes ? nearbyint(x / power) * power : x;
+}
 
 /* Outputs of one pass and their magnitudes, [m][n] each. */
 static void compute(const struct layer *l, const struct expected *e, bool is_exact, double *y, double *magnitude)
@@ -29,8 +43,7 @@ static void compute(const struct layer *l, const struct expected *e, bool is_exa
             of[t] = fill_elem(is_exact ? &e->tensors[t].exact : &e->tensors[t].random, e->tensors[t].dtype, at[t]);
         w = ((i % 2 ? floor(of[2] / 16) : fmod(of[2], 16)) - of[3]) * of[1];
         for (int m = 0; m < l->m && k < l->k; m++) {
-            const double x =
-                fill_elem(is_exact ? &e->tensors[0].exact : &e->tensors[0].random, e->tensors[0].dtype, m * l->k + k);
+            const double x = input_at(l, e, is_exact, m, k);
 
             y[m * l->n + row] += x * w;
             magnitude[m * l->n + row] += fabs(x * w);
@@ -75,11 +88,15 @@ static void check_layer(const struct layer *l)
 
 static void the_reference_is_the_definition(void **state)
 {
-    static const struct layer layers[] = {{"dense4 f32 m=1 n=1 k=1", 1, 1, 1, 32, 0},
-                                          {"dense4 f32 m=3 n=7 k=100 zeros=1", 3, 7, 100, 32, 1},
-                                          {"dense4 f32 m=2 n=130 k=64 block=16 zeros=1", 2, 130, 64, 16, 1},
-                                          {"dense4 f16 m=5 n=9 k=51 zeros=1", 5, 9, 51, 32, 1},
-                                          {"dense4 f32 m=33 n=18 k=300 block=128", 33, 18, 300, 128, 0}};
+    static const struct layer layers[] = {
+        {"dense4 f32 m=1 n=1 k=1", 1, 1, 1, 32, 0, 0},
+        {"dense4 f32 m=3 n=7 k=100 zeros=1", 3, 7, 100, 32, 1, 0},
+        {"dense4 f32 m=2 n=130 k=64 block=16 zeros=1", 2, 130, 64, 16, 1, 0},
+        {"dense4 f16 m=5 n=9 k=51 zeros=1", 5, 9, 51, 32, 1, 0},
+        {"dense4 f32 m=33 n=18 k=300 block=128", 33, 18, 300, 128, 0, 0},
+        {"dense4 f32 m=3 n=7 k=100 zeros=1 bytes=1", 3, 7, 100, 32, 1, 1},
+        {"dense4 f16 m=2 n=19 k=51 block=16 bytes=1 epilogue=none", 2, 19, 51, 16, 0, 1},
+        {"dense4 f32 m=70 n=40 k=300 block=128 bytes=1", 70, 40, 300, 128, 0, 1}};
 
     (void)state;
     for (size_t i = 0; i < sizeof layers / sizeof layers[0]; i++)

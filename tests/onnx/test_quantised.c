@@ -183,6 +183,8 @@ static void weights_of_four_bits_stay_so(void **state)
     static const char *const graphs[][2] = {
         {BITS KEPT "node " BLOCKS "x w s - - b -> y K=20 N=1 bits=4 block_size=16\noutput y\n",
          "x = input shape=3,20\ny = dense4 x n=1 block=16\n"},
+        {BITS KEPT "node " BLOCKS "x w s -> y K=20 N=1 bits=4 block_size=16 accuracy_level=4\noutput y\n",
+         "x = input shape=3,20\ny = dense4 x n=1 block=16 bytes=1\n"},
         {"opset 13\ninput x 9 " KEPT "node " BLOCKS "x w s -> y K=20 N=1 bits=4 block_size=16\noutput y\n",
          "x = input shape=9,20\ny = dense x n=1\n"}};
     struct onnx_import *m = NULL;

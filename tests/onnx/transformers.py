@@ -9,6 +9,7 @@ vit      16x16 patches of a 224x224 image, a class token, joint projections cut 
 gpt      a causal decoder as GPT-2: joint projections, a constant triangle in Where, tanh's gelu
 decoder  a token with a cache of 64 as Llama: RMSNorm, rotary positions, groups of heads, SwiGLU; what the cache becomes is an output
 decoder4 the same with weights of 4 bits: MatMulNBits, blocks of 32 and 128, with zero points and without
+rounded4 and activations that may be rounded to 8 bits: accuracy_level=4
 fused    as onnxruntime's optimizer fuses them: MultiHeadAttention with a cache, SkipLayerNormalization
 grouped  as onnxruntime's model builder: GroupQueryAttention with a cache, rotary positions, a window, one projection
 sdpa     PyTorch's decomposed attention: the root of the scale on both sides, a mask of truth values"""
@@ -28,7 +29,7 @@ class Model:
     def __init__(self, seed, layers, width, opset=17):
         self.rng, self.layers, self.width, self.opset = np.random.default_rng(seed), layers, width, opset
         self.nodes, self.constants, self.inputs, self.data, self.scope = [], [], [], {}, ""
-        self.few_bits, self.n_linear = False, 0
+        self.few_bits, self.n_linear, self.accuracy = False, 0, 0
 
     def normal(self, *shape):
         return self.rng.standard_normal(shape, np.float32)
@@ -67,7 +68,7 @@ class Model:
         scales = np.abs(1 + 0.3 * self.normal(n * blocks)) / np.float32(6 * np.sqrt(c))
         self.n_linear += 1
         return self.node("MatMulNBits", x, self.rng.integers(0, 256, (n, blocks, size // 2), np.uint8), scales, *more, K=c, N=n, bits=4,
-                         block_size=size, domain="com.microsoft")
+                         block_size=size, accuracy_level=self.accuracy, domain="com.microsoft")
 
     def linear(self, x, c, n, bias=True):
         y = self.linear4(x, c, n) if self.few_bits else self.node("MatMul", x, self.normal(c, n) / np.float32(np.sqrt(c)))
@@ -216,6 +217,11 @@ def decoder4(m):
     return decoder(m)
 
 
+def rounded4(m):
+    m.accuracy = 4
+    return decoder4(m)
+
+
 def fused(m, rows=6, past=10):
     c, heads = 64, 4
     x = m.input("x", m.normal(1, rows, c))
@@ -250,7 +256,7 @@ def sdpa(m, rows=40):
     return m.model(m.linear(m.reshape(m.transpose(y, 0, 2, 1, 3), 2, rows, c), c, c))
 
 
-MODELS = {f.__name__: f for f in (bert, bert_x, vit, gpt, decoder, fused, sdpa, grouped, decoder4)}
+MODELS = {f.__name__: f for f in (bert, bert_x, vit, gpt, decoder, fused, sdpa, grouped, decoder4, rounded4)}
 
 
 def as_type(v, numbers):
@@ -269,15 +275,16 @@ def rounded(model, numbers):
     return copy
 
 
-def store(folder, model, data, numbers):
-    """Inputs and outputs: files of one alone have no number. Halves are allowed what onnxruntime's are off by, twice, and 2e-2."""
+def store(folder, model, data, numbers, rounds):
+    """Inputs and outputs: files of one alone have no number. Halves are allowed what onnxruntime's are off by, twice, and 2e-2; where
+    activations are rounded each has scales of its own, and is allowed 5e-2."""
     folder.mkdir(parents=True, exist_ok=True)
     given = {n: as_type(v, numbers).astype(v.dtype) for n, v in data.items()}
     ys = session(rounded(model, numbers)).run(None, given)
     for kind, values in (("x", given.values()), ("y", ys)):
         for i, v in enumerate(values):
             np.asarray(v, numbers).tofile(folder / (f"{kind}{i}.bin" if len(values) > 1 else f"{kind}.bin"))
-    (folder / "limit").write_text("1e-4\n" if numbers == np.float32 else "2e-2\n", encoding="ascii")
+    (folder / "limit").write_text("5e-2\n" if rounds else "1e-4\n" if numbers == np.float32 else "2e-2\n", encoding="ascii")
 
 
 def main():
@@ -294,11 +301,11 @@ def main():
             continue
         m = Model(seed, a.layers, a.width)
         model = make(m)
-        if name not in ("fused", "grouped", "decoder4"):  # the shapes of its outputs are onnxruntime's business
+        if name not in ("fused", "grouped", "decoder4", "rounded4"):  # the shapes of its outputs are onnxruntime's business
             onnx.checker.check_model(model)
         onnx.save(model, a.out / f"{name}.onnx")
         for dtype in a.dtype or TYPES:
-            store(a.out / f"{name}-{dtype}", model, m.data, TYPES[dtype])
+            store(a.out / f"{name}-{dtype}", model, m.data, TYPES[dtype], m.accuracy == 4)
         print(name, flush=True)
 
 

@@ -18,7 +18,7 @@ holds() {
     [ "$(grep -c ' = attention ' "$folder/$1.graph")" = "$layers" ] || fail "$1 $2: other than $layers attentions"
     ! grep -q ' = softmax ' "$folder/$1.graph" || fail "$1 $2: a softmax is left"
     case $1 in
-    decoder4) [ "$(grep -c ' = dense4 ' "$folder/$1.graph") $(grep -c ' = dense ' "$folder/$1.graph")" = "$((7 * layers)) 0" ] || fail "$1 $2: weights were unpacked" ;;
+    decoder4 | rounded4) [ "$(grep -c ' = dense4 ' "$folder/$1.graph") $(grep -c ' = dense ' "$folder/$1.graph")" = "$((7 * layers)) 0" ] || fail "$1 $2: weights were unpacked" ;;
     esac
     "$bin/tune" deploy "$dir/log.best.jsonl" --network "$folder/$1.graph" --dtype "$2" --whole --allow-nearest --layout nchw --name net \
         -o "$dir/bundle" >"$dir/deploy.out" 2>&1 || fail "$1 $2: not deployed"
@@ -29,7 +29,7 @@ holds() {
 
 layers=2 width=0.25
 if [ "$how" = short ]; then
-    set -- bert vit gpt decoder fused sdpa grouped decoder4
+    set -- bert vit gpt decoder fused sdpa grouped decoder4 rounded4
 else
     layers=12 width=1
 fi

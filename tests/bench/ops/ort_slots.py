@@ -51,14 +51,14 @@ def dense(operator, keys, rng):
 
 
 def dense4(operator, keys, rng):
-    """Products of floats: accuracy_level=1. The level that rounds activations to 8 bits computes something else."""
+    """accuracy_level=1: products of floats; with bytes=1 level 4, which may round activations to 8 bits."""
     m, n, k, block = (one(keys, name, 32) for name in ("m", "n", "k", "block"))
     blocks = -(-k // block)
     weights = {"w": rng.integers(0, 256, (n, blocks, block // 2), np.uint8), "s": rng.standard_normal(n * blocks, np.float32) / 64}
     if one(keys, "zeros", 0):
         weights["z"] = rng.integers(0, 256, n * (-(-blocks // 2)), np.uint8)
     node = helper.make_node("MatMulNBits", ["x", *weights], ["y"], domain="com.microsoft", K=k, N=n, bits=4, block_size=block,
-                            accuracy_level=1)
+                            accuracy_level=4 if one(keys, "bytes", 0) else 1)
     return [node], weights, {"x": (m, k)}
 
 

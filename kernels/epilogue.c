@@ -253,6 +253,17 @@ double epilogue_scale(unsigned bits)
     return bits & (EPILOGUE_HARD_SIGMOID | EPILOGUE_SIGMOID) ? 1 : 0;
 }
 
+/* Beyond any class's limit. */
+#define SURE 0x1p-5
+
+double epilogue_settled(unsigned bits, double v, double scale)
+{
+    const bool below = (bits & (EPILOGUE_RELU | EPILOGUE_RELU6)) && v < -SURE * scale;
+    const bool above = (bits & EPILOGUE_RELU6) && v > 6 + SURE * scale;
+
+    return (below || above) && !(bits & EPILOGUE_REQUANT) ? 0x1p-100 : scale;
+}
+
 bool epilogue_is_linear(unsigned bits)
 {
     return !(bits & (EPILOGUE_RELU | OTHERS | EPILOGUE_REQUANT));

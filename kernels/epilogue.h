@@ -81,6 +81,10 @@ struct tensor zero_points(int64_t n);
  * are near 0, else 0. */
 double epilogue_scale(unsigned bits);
 
+/* The scale where v, of this scale, is surely cut off by a ReLU or ReLU6: what comes out then is the bound itself, bit
+ * for bit. Else `scale`. */
+double epilogue_settled(unsigned bits, double v, double scale);
+
 /* Linear in the sums: projections can be computed by linearity. */
 bool epilogue_is_linear(unsigned bits);
 

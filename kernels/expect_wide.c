@@ -17,6 +17,9 @@
 #define UNSIGNED_ZERO 128
 /* Powers of two by which factors are far from 1; their products are not, or are by as much as outputs are. */
 #define WIDE_X 88
+#define TINY_W 76      /* of weights of output channels */
+#define BAND_X 0x1p80  /* and of inputs of a band */
+#define FEW_PRODUCTS 4 /* in sums of few, about */
 #define TURNED_X (-112)
 #define TURNED_Y (-40)
 #define TURNED_X_F16 (-12)
@@ -136,13 +139,16 @@ static int64_t block_of_pool(const struct workload *w, const struct tensor *x)
 /* Averages are not all near 0; maxima are any numbers, of some planes all far below 0 or infinite. */
 static void widen_pool(const struct workload *w, struct tensor *t)
 {
+    const double tiny = t->dtype == DTYPE_F16 ? 0x1p-16 : 1; /* subnormal */
+
     if (is_maximum(w)) {
         t->random = any_sided(t, 1, block_of_pool(w, t));
         return;
     }
     widen_floats(t);
-    t->random.hi = ANY_FRACTION;
-    t->random.lo = 1;
+    t->random.hi = ANY_FRACTION * tiny;
+    t->random.lo = tiny;
+    t->random.step /= tiny;
 }
 
 /* Means of bytes that are halves, between 0 and 1; of floats planes with one largest element, also the last one. */
@@ -281,7 +287,7 @@ static struct program_fill equal_powers(const struct tensor *t)
 
 static void widen_softmax(const struct workload *w, enum expect_mode mode, struct tensor *t)
 {
-    const double unit = mode == EXPECT_ENDS ? 4 : 0x1p-14; /* of differences beyond 2^15 */
+    const double unit = mode == EXPECT_ENDS ? 4 : 0x1p-20; /* of differences beyond 2^20 */
 
     if (w->dtype == DTYPE_I8) {
         if (is(t, "scale"))
@@ -331,9 +337,42 @@ static void widen_bytes(const struct workload *w, struct tensor *t)
         t->random.block = t->n_dims >= 4 ? t->n_elems / t->shape[0] : t->shape[t->n_dims - 1];
 }
 
+/* Sums of f32 whose inputs are cut into bands. */
+static bool has_bands(const struct workload *w)
+{
+    return w->dtype == DTYPE_F32 &&
+           (is_op(w, "conv2d") || is_op(w, "depthwise_conv2d") || is_op(w, "dense") || is_op(w, "batch_gemm"));
+}
+
+/* x in bands of an image, or by rows: of few numbers that are not 0, so that nothing is lost beside others, of very
+ * large ones, of usual ones. Of each output channel weights and what is added are of one size, tiny or large. Where
+ * curves are, usual. */
+static void widen_banded(const struct workload *w, struct tensor *t)
+{
+    const double terms = products_in_a_sum(w), tiny = epilogue_unit(w) > 1 ? 1 : ldexp(1, -TINY_W);
+    struct program_fill *f = &t->random;
+
+    f->hi *= ANY_FRACTION;
+    if (is(t, "x")) {
+        f->kind = FILL_BANDS;
+        f->lo = fmax(1, floor(terms / FEW_PRODUCTS));
+        f->step = BAND_X;
+        f->block = t->n_dims < 4 ? 4 * t->shape[t->n_dims - 1] : block_of(t);
+        return;
+    }
+    f->kind = FILL_WIDE;
+    f->hi *= tiny;
+    f->step = MOST_F32 / tiny;
+    f->block = is(t, "w") ? terms_of(t) : block_of(t);
+}
+
 /* Factors far from 1 whose products are not. */
 static void widen_factor(const struct workload *w, struct tensor *t)
 {
+    if (has_bands(w)) {
+        widen_banded(w, t);
+        return;
+    }
     widen_floats(t);
     if (has_products(w) && !is_op(w, "sparse_conv2d") && t->dtype != DTYPE_F16 && (is(t, "x") || is(t, "w")))
         t->random.hi *= ldexp(1, is(t, "x") ? WIDE_X : -WIDE_X);
@@ -348,8 +387,8 @@ static void widen_eltwise(const struct workload *w, struct tensor *t)
     widen_moved(t, true);
     t->random.hi = t->dtype == DTYPE_F16 ? 14 : t->random.hi;
     if (t->dtype != DTYPE_F16)
-        t->random.lo /= 2; /* products */
-    t->random.hi = floor(t->random.hi / 2);
+        t->random.lo /= 2;                      /* products */
+    t->random.hi = floor(t->random.hi / 2) + 1; /* some beyond the largest number */
 }
 
 /* Few numbers of y, each of a row. */
@@ -402,15 +441,16 @@ static void widen_reduce(const struct workload *w, struct tensor *t)
     else if (kind == REDUCE_LOG_SUM) /* from tiny ones on */
         *f = (struct program_fill){.kind = FILL_WIDE,
                                    .seed = f->seed,
-                                   .lo = half ? 0x1p-6 : 0x1p-59,
-                                   .hi = half ? 0x1p-9 : 0x1p-62,
-                                   .step = half ? 0x1p12 : 0x1p64,
+                                   .lo = half ? 0x1p-6 : 0x1p-100,
+                                   .hi = half ? 0x1p-9 : 0x1p-103,
+                                   .step = half ? 0x1p12 : 0x1p100,
                                    .block = row};
-    else if (kind == REDUCE_PROD) /* of either sign: 1 and -1, or near them */
+    else if (kind == REDUCE_PROD) { /* of either sign: 1 and -1, or near them; some 0 */
         *f = half || n > MOST_FACTORS
                  ? (struct program_fill){.kind = FILL_TURNS, .seed = f->seed, .lo = 1, .hi = -1, .step = 1}
                  : (struct program_fill){.kind = FILL_NORMAL, .seed = f->seed, .hi = FACTOR};
-    else if (reduce_takes_any(w))
+        f->zeros = row;
+    } else if (reduce_takes_any(w))
         widen_floats(t);
 }
 
@@ -435,7 +475,8 @@ static struct program_fill near_epsilon(const struct workload *w, const struct t
                                  .seed = x->random.seed,
                                  .hi = fmin(fmax(deviation, half ? 0x1p-14 : 0x1p-40), 1),
                                  .step = half ? 0x1p6 : 0x1p10,
-                                 .block = x->shape[1]};
+                                 .block = x->shape[1],
+                                 .zeros = x->shape[1]};
 }
 
 static void widen_random(const struct workload *w, enum exact_data data, enum expect_mode mode, struct tensor *t)

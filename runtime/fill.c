@@ -79,17 +79,25 @@ static double factor_of(const struct program_fill *f, int64_t i_block, int most)
     return ldexp(1, turn == 1 ? most - (int)(r % 2) : (int)(r % (uint64_t)(most + 7)) - 6);
 }
 
+/* The exponent of the largest factor. */
+static int most_of(const struct program_fill *f)
+{
+    int most = 0;
+
+    while (most < 100 && ldexp(1, most + 1) <= f->step)
+        most++;
+    return most;
+}
+
 /* One of 16 elements is 0, two are half a deviation: ties. */
 static void make_wide(const struct program_fill *f, int64_t first, size_t n, double *out)
 {
     const struct program_fill plain = {.kind = FILL_NORMAL, .seed = f->seed, .lo = 0, .hi = f->hi};
     const int64_t block = f->block ? f->block : 1;
+    const int most = most_of(f);
     double factor = 0;
     uint64_t words[CHUNK];
-    int most = 0;
 
-    while (most < 100 && ldexp(1, most + 1) <= f->step)
-        most++;
     make_normals(&plain, first, n, out);
     rng_at_each(f->seed ^ OF_ELEMENT, (uint64_t)first, words, n);
     for (size_t i = 0; i < n; i++) {
@@ -258,6 +266,38 @@ static void make_turns(const struct program_fill *f, int64_t first, size_t n, do
     }
 }
 
+/* Four bands of a block: of the first one of `lo` elements is not 0, nor is the last; the second is as large as can be,
+ * the third as usual, the fourth any from 2^-6 to the largest. */
+static double in_band(const struct program_fill *f, int64_t i, uint64_t word, int most, double v)
+{
+    const int64_t place = i % f->block, band = place * 4 / f->block;
+    const bool ends = (place + 1) * 4 / f->block != band;
+    const uint64_t r = rng_at(f->seed ^ OF_BLOCK, (uint64_t)(i / f->block));
+
+    switch (band) {
+    case 0:
+        return ends || word % (uint64_t)f->lo == 0 ? v : 0;
+    case 1:
+        return ldexp(v, most - (int)(r & 1));
+    case 2:
+        return v;
+    default:
+        return ldexp(v, (int)((r >> 8) % (uint64_t)(most + 7)) - 6);
+    }
+}
+
+static void make_bands(const struct program_fill *f, int64_t first, size_t n, double *out)
+{
+    const struct program_fill plain = {.kind = FILL_NORMAL, .seed = f->seed, .lo = 0, .hi = f->hi};
+    uint64_t words[CHUNK];
+    const int most = most_of(f);
+
+    make_normals(&plain, first, n, out);
+    rng_at_each(f->seed ^ OF_ELEMENT, (uint64_t)first, words, n);
+    for (size_t i = 0; i < n; i++)
+        out[i] = in_band(f, first + (int64_t)i, words[i], most, out[i]);
+}
+
 static void make_constants(const struct program_fill *f, int64_t first, size_t n, double *out)
 {
     (void)first;
@@ -269,7 +309,8 @@ static void make_constants(const struct program_fill *f, int64_t first, size_t n
 static void (*const makers[N_FILLS])(const struct program_fill *, int64_t first, size_t n, double *out) = {
     [FILL_ZERO] = make_constants, [FILL_VALUE] = make_constants, [FILL_INT] = make_ints,
     [FILL_NORMAL] = make_normals, [FILL_WIDE] = make_wide,       [FILL_EDGES] = make_edges,
-    [FILL_FLOATS] = make_floats,  [FILL_ROWS] = make_rows,       [FILL_TURNS] = make_turns};
+    [FILL_FLOATS] = make_floats,  [FILL_ROWS] = make_rows,       [FILL_TURNS] = make_turns,
+    [FILL_BANDS] = make_bands};
 
 /* Which elements of a row are 0, by the row's place among eight. */
 enum row_turn { ROW_BEGINS, ROW_MARKED, ROW_FULL, ROW_HOLES, ROW_FULL_TOO, ROW_BOTH_ENDS, ROW_ZERO, ROW_ALONE };

@@ -53,6 +53,7 @@ enum fill_kind {
     FILL_FLOATS,
     FILL_ROWS,
     FILL_TURNS,
+    FILL_BANDS,
     N_FILLS
 };
 /* symbol: a buffer's bytes go into a __constant__ or __device__ variable of a CUDA module, named by `kernel`. */
@@ -101,11 +102,12 @@ struct program_fill {
     double step;   /* FILL_INT: multiples of it instead of whole numbers, lo * step .. hi * step; 0 = 1;
                     * FILL_WIDE: the largest factor, a power of two; FILL_FLOATS: 1 = infinities too (-1: blocks above 0),
                     * 2 = and NaN, and outputs are compared by their bits, larger: one of 32 is near it, -2: all above 0,
-                    * -3: none is 0; FILL_ROWS: what offsets are multiplied by; FILL_TURNS: 1 = drawn, not in turn */
+                    * -3: none is 0; FILL_ROWS: what offsets are multiplied by; FILL_TURNS: 1 = drawn, not in turn;
+                    * FILL_BANDS: the   largest factor, a power of two */
     int64_t block; /* FILL_INT: elements in a row of which the fourth of eight is 0, 0 = none; FILL_NORMAL: of a row of
                     * which the second of four begins with `step`, others in it are 2^-16 as large, 0 = none; FILL_WIDE:
                     * of one magnitude, 0 = 1; FILL_EDGES: of one bound, 0 = none; FILL_FLOATS: all far below 0 or
-                    * -infinity, 0 = none; FILL_ROWS: of a row */
+                    * -infinity, 0 = none; FILL_ROWS: of a row; FILL_BANDS: of what is cut into four */
     int64_t zeros; /* elements of a row: some begin or end with zeros, have them here and there or nothing else; of
                     * FILL_INT runs of neighbours are the same, too; 0 = none */
     int64_t seen, plane; /* of each `plane` elements those from `seen` on are NaN, of floats; 0, 0 = none */

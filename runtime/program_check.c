@@ -169,9 +169,10 @@ static enum err check_fill(const struct program_fill *f, const char *buffer, int
           f->hi <= (double)JSON_EXACT_MAX))
         return why_set(why, ERR_INPUT, "buffer '%s': the fill needs whole bounds lo <= hi", buffer);
     if (f->block < 0 || f->zeros < 0 || f->seen < 0 || f->plane < 0 || (f->kind == FILL_WIDE && f->step < 0) ||
-        (f->kind == FILL_ROWS && f->block < 1))
+        (f->kind == FILL_ROWS && f->block < 1) || (f->kind == FILL_BANDS && (f->block < 1 || f->lo < 1 || f->step < 1)))
         return why_set(why, ERR_INPUT,
-                       "buffer '%s': a wide fill needs a factor and blocks that are not negative, rows need a block",
+                       "buffer '%s': a wide fill needs a factor and blocks that are not negative, rows need a block, "
+                       "bands that and lo and step of 1 or more",
                        buffer);
     if (!is_hash(&f->blob, f->kind != FILL_BLOB) || (f->blob.hex[0] && f->kind != FILL_BLOB))
         return why_set(why, ERR_INPUT, "buffer '%s': 'sha256' belongs to a fill of kind blob, 64 hex digits", buffer);

@@ -23,6 +23,7 @@ struct rows {
     float *q, *k, *v, *mask, *lengths;
     double *logit, *size, *y, *scale; /* [k], [k], [dv], [dv] */
     double least;                     /* of a scale */
+    double lost;                      /* of a power, in units of the tolerance */
     int64_t row;                      /* whose y and scale these are, as (b, h, i) counted; -1 = none */
 };
 
@@ -89,7 +90,7 @@ static double make_powers(double *logit, int64_t n)
 
 /* y, and what its errors are a part of: of powers p that are each wrong by `size` of them, sum of p * v / sum of p is
  * wrong by sum of p * |v - y| * size / sum of p at the most, and by the sum's own rounding; powers below f32's are
- * lost. */
+ * lost, of halves those that may be rounded to half. */
 static void make_row(struct rows *r, int64_t b, int64_t h, int64_t i)
 {
     const struct attention_shape *s = &r->s;
@@ -111,7 +112,7 @@ static void make_row(struct rows *r, int64_t b, int64_t h, int64_t i)
             all += fabs(value);
         }
         r->y[c] = y;
-        r->scale[c] = (sum > 0 ? error / sum : 0) + 0x1p-108 * all + r->least;
+        r->scale[c] = (sum > 0 ? error / sum : 0) + r->lost * all + r->least;
     }
 }
 
@@ -148,6 +149,7 @@ static enum err rows_init(struct rows *r, const struct attention_shape *s, struc
                        .y = malloc((size_t)s->dv * sizeof *r->y),
                        .scale = malloc((size_t)s->dv * sizeof *r->scale),
                        .least = expected_tensor(e, "y")->dtype == DTYPE_F16 ? 0x1p-14 : 0x1p-100,
+                       .lost = expected_tensor(e, "y")->dtype == DTYPE_F16 ? 0x1p-16 : 0x1p-108,
                        .row = -1};
     return r->q && r->k && r->v && (r->mask || !s->mask) && (r->lengths || !s->lengths) && r->logit && r->size &&
                    r->y && r->scale

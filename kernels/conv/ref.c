@@ -250,6 +250,8 @@ static double element(const struct by_channels *b, unsigned bits, const struct c
         *scale += magnitude(d->bias[a.k]);
     if (d->residual)
         *scale += magnitude(d->residual[index]);
+    *scale =
+        epilogue_settled(bits, sum + (d->bias ? d->bias[a.k] : 0) + (d->residual ? d->residual[index] : 0), *scale);
     return finish(bits, d, a.k, index, sum);
 }
 

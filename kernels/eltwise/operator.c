@@ -200,7 +200,8 @@ bool eltwise_takes_any(const struct workload *w)
 #define MOST_INSIDE 1e30 /* of results that are arguments: no infinity meets another */
 #define WIDE_LO (-30)    /* where the powers of e round 0 are 1 */
 #define WIDE_LO_F16 (-14)
-#define WIDE_HI 9        /* beyond the root of the largest power of e, and what is 1 or 0 behind it */
+#define WIDE_HI 17       /* beyond what powers of e reach, and where angles have few digits left */
+#define WIDE_HI_F16 9    /* beyond the root of the largest power of e, and what is 1 or 0 behind it */
 #define MOST_OF_EXP 88.7 /* whose power of e is a float, which is not so of 88.73 */
 #define MOST_BASE 8.0    /* of powers whose exponents are numbers, too */
 
@@ -363,7 +364,7 @@ struct program_fill eltwise_wide_fill(const struct workload *w, int i_input, con
         }
     if (takes_all && powers && stays_inside(&chain, MOST_BASE))
         return (struct program_fill){.kind = FILL_INT, .seed = normal->seed, .lo = -MOST_BASE, .hi = MOST_BASE};
-    for (int hi = WIDE_HI; takes_all && !powers && hi >= 0; hi--)
+    for (int hi = w->dtype == DTYPE_F16 ? WIDE_HI_F16 : WIDE_HI; takes_all && !powers && hi >= 0; hi--)
         if (stays_inside(&chain, ldexp(1, hi + 1)))
             return (struct program_fill){.kind = FILL_FLOATS,
                                          .seed = normal->seed,

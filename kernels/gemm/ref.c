@@ -233,6 +233,7 @@ static enum err put_random(const struct gemm_shape *s, const struct parts *a, co
                 sum += x[k] * w[n * s->k + k];
                 *scale += magnitude(x[k] * w[n * s->k + k]);
             }
+            *scale = epilogue_settled(a->bits, sum + at(a, a->bias, n) + at(a, a->residual, m * s->n + n), *scale);
             o->random[m * of + n] = finish(a, n, m * s->n + n, sum);
         }
     }

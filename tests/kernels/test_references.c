@@ -584,6 +584,14 @@ static double joined(const struct conv_case *z, const struct fills *f, int64_t i
 }
 
 /* The epilogue by the words of its definition. */
+/* A sum that is far from the bounds comes out as one of them, without any tolerance. */
+static void cut_off(double most, bool requant, int64_t i, struct outputs *y)
+{
+    const double v = y->sum[i];
+    y->sum[i] = fmin(fmax(v, 0), most);
+    y->magnitude[i] = requant || fabs(v - y->sum[i]) <= y->magnitude[i] / 32 ? y->magnitude[i] : 0x1p-100;
+}
+
 static void finish_one(const struct conv_case *z, const struct fills *f, int k, int64_t i, struct outputs *y)
 {
     if (z->bias)
@@ -592,10 +600,8 @@ static void finish_one(const struct conv_case *z, const struct fills *f, int k, 
         add(y, i, fill_elem(f->residual, sums_type(f), i), 1);
     if (z->relu > 6)
         y->sum[i] = z->relu == 7 ? y->sum[i] * fmax(0, fmin(6, y->sum[i] + 3)) / 6 : y->sum[i] / (1 + exp(-y->sum[i]));
-    else if (z->relu && !z->join && y->sum[i] < 0)
-        y->sum[i] = 0;
-    if (z->relu == 6 && y->sum[i] > 6)
-        y->sum[i] = 6;
+    else if (z->relu && !z->join)
+        cut_off(z->relu == 6 ? 6 : INFINITY, z->requant, i, y);
     if (z->requant || z->join) {
         const double byte = byte_of(f, (float)y->sum[i] * (float)fill_elem(f->scale, DTYPE_F32, k), zero_of(f, 1));
 

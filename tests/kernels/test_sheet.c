@@ -118,7 +118,7 @@ static void data_go_far(void **state)
     int n_zeros = 0, n_ties = 0;
 
     (void)state;
-    make("conv2d/naive", "conv2d f32 n=1 c=4 h=20 w=20 k=3 r=3 s=3", 5, &p, &blobs);
+    make("deformable_conv2d/naive", "deformable_conv2d f32 n=1 c=4 h=20 w=20 k=3 r=3 s=3", 5, &p, &blobs);
     f = fill_of(&p, 1, "x");
     assert_int_equal(f->kind, FILL_WIDE);
     assert_int_equal(f->block, 400);
@@ -142,6 +142,40 @@ static void data_go_far(void **state)
     /* thirds: halves of sums that are multiples of 3 */
     assert_true(f->step == 0.25 / 3 || f->step == 0.125 / 3);
     assert_true(f->lo > 0 && f->hi * f->step >= 1); /* positive, as the operator has them; some above 1 */
+    program_fini(&p);
+    blobs_fini(&blobs);
+}
+
+/* The bands of all images are at the same rows: sums of few products, of huge ones, of usual ones. Each output channel
+ * has weights and a bias of one size. */
+static void sums_are_of_few_of_huge_and_of_usual_products(void **state)
+{
+    struct program p;
+    struct blobs blobs;
+    const struct program_fill *x, *w, *bias;
+    double most = 0, usual = 0;
+    int n_few = 0;
+
+    (void)state;
+    make("conv2d/naive", "conv2d f32 n=1 c=4 h=20 w=20 k=8 r=3 s=3 epilogue=bias", 5, &p, &blobs);
+    x = fill_of(&p, 1, "x");
+    w = fill_of(&p, 1, "w");
+    bias = fill_of(&p, 1, "bias");
+    for (int64_t c = 0; c < 4; c++)
+        for (int64_t i = 0; i < 300; i++) {
+            const double v = fabs(fill_elem(x, DTYPE_F32, c * 400 + i));
+
+            n_few += i < 100 && v != 0;
+            most = i >= 100 && i < 200 ? fmax(most, v) : most;
+            usual = i >= 200 ? fmax(usual, v) : usual;
+        }
+    assert_in_range(n_few, 10, 90); /* of 400, of 36 products four */
+    assert_true(most > 0x1p78 && usual > 1 && usual < 10);
+    for (int64_t i = 0; i < 36; i++) {
+        assert_true(fabs(fill_elem(w, DTYPE_F32, i)) < 0x1p-70);
+        assert_true(fabs(fill_elem(w, DTYPE_F32, 36 + i)) < 0x1p24);
+    }
+    assert_true(fabs(fill_elem(bias, DTYPE_F32, 0)) < 0x1p-70);
     program_fini(&p);
     blobs_fini(&blobs);
 }
@@ -314,6 +348,7 @@ int main(void)
         cmocka_unit_test(each_seed_has_its_own_data_and_samples),
         cmocka_unit_test(every_output_of_a_recurrent_layer_is_compared_in_full),
         cmocka_unit_test(data_go_far),
+        cmocka_unit_test(sums_are_of_few_of_huge_and_of_usual_products),
         cmocka_unit_test(halves_may_be_off_by_their_last_place),
         cmocka_unit_test(sums_go_far),
         cmocka_unit_test(outputs_of_a_relu_are_positive_in_one_of_two_passes),

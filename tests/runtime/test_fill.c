@@ -372,6 +372,30 @@ static void floats_may_be_above_zero_or_not_zero(void **state)
     assert_in_range(n_below, 850, 1150);
 }
 
+/* Of 400: few, large, as usual, any; of the first also the last. */
+static void bands_are_few_large_usual_and_any(void **state)
+{
+    const struct program_fill f = {.kind = FILL_BANDS, .seed = 4, .lo = 10, .hi = 1, .step = 0x1p40, .block = 400};
+    const struct program_fill plain = {.kind = FILL_NORMAL, .seed = 4, .hi = 1};
+    int n_few = 0;
+
+    (void)state;
+    for (int64_t i = 0; i < 4000; i++) {
+        const double v = fill_elem(&f, DTYPE_F64, i), usual = fill_elem(&plain, DTYPE_F64, i);
+        const int64_t at = i % 400;
+
+        if (at < 100) {
+            n_few += v != 0;
+            assert_true(v == 0 || v == usual);
+            assert_true(at != 99 || v == usual);
+        } else if (at < 200)
+            assert_true(v == ldexp(usual, 40) || v == ldexp(usual, 39));
+        else
+            assert_true(at < 300 ? v == usual : fabs(v) <= ldexp(fabs(usual), 40) && fabs(v) >= ldexp(fabs(usual), -6));
+    }
+    assert_in_range(n_few, 60, 170); /* of 109 */
+}
+
 static void blob_fill_wants_the_exact_size(void **state)
 {
     struct blobs blobs;
@@ -462,6 +486,7 @@ int main(void)
         cmocka_unit_test(what_is_not_seen_is_no_number),
         cmocka_unit_test(floats_have_some_near_a_large_step),
         cmocka_unit_test(floats_may_be_above_zero_or_not_zero),
+        cmocka_unit_test(bands_are_few_large_usual_and_any),
         cmocka_unit_test(blob_fill_wants_the_exact_size),
         cmocka_unit_test(project_weights_are_whole_and_bounded),
         cmocka_unit_test(fills_that_differ_in_one_member_are_not_equal),

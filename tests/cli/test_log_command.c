@@ -83,46 +83,59 @@ static void every_verb_has_help_with_an_example(void **state)
     }
 }
 
+#define NONE "/dev/null/none.jsonl"
+#define NEVER "/tmp/never-written.jsonl"
+
+/* Each says in its line what is wrong, and what was expected. */
+static const struct {
+    const char *args[8], *words;
+} refused[] = {
+    {{"log"}, "tune log needs a verb; tune log --help lists them"},
+    {{"log", "frobnicate"}, "no verb \"frobnicate\" of tune log; tune log --help lists them"},
+    {{"log", "merge"}, "no log: expected e.g. a.jsonl b.jsonl"},
+    {{"log", "merge", NONE, "-o", NEVER}, NONE ": Not a directory"},
+    {{"log", "merge", "/dev/null"}, "where to? expected -o FILE"},
+    {{"log", "dedup", "/dev/null", "-o", "/dev/null/none/out.jsonl"}, "/dev/null/none/out.jsonl: Not a directory"},
+    {{"log", "best"}, "no log: expected e.g. conv.jsonl"},
+    {{"log", "compare"}, "no log: expected e.g. old.jsonl new.jsonl"},
+    {{"log", "compare", "/dev/null"}, "one log: expected two, e.g. old.jsonl new.jsonl"},
+    {{"log", "compare", "a", "b", "c"}, "stray argument \"c\""},
+    {{"log", "compare", "/dev/null", NONE}, "/dev/null: no good record in it"},
+    {{"log", "compare", NONE, "/dev/null"}, NONE ": Not a directory"},
+    {{"log", "stat"}, "no log: expected e.g. week.jsonl"},
+    {{"log", "stat", NONE}, NONE ": Not a directory"},
+    {{"log", "check"}, "no log: expected e.g. week.jsonl"},
+    {{"log", "plot", "/dev/null"}, "where to? expected -o FILE"},
+    {{"log", "plot", NONE, "-o", NEVER}, NONE ": Not a directory"},
+    {{"log", "plot", "/dev/null", "-o", NEVER}, "no search of these logs has a trial with a time"},
+    {{"log", "compact", "/dev/null", "/dev/null", "-o", NEVER}, "stray argument \"/dev/null\""},
+    {{"log", "compact", "/dev/null", "--keep", "1"}, "--keep 1: expected a number from 2 to "},
+    {{"log", "convert", "/dev/null"}, "where to? expected -o FILE"},
+    {{"log", "convert", "/dev/null", "--to", "punchcards", "-o" NEVER},
+     "--to punchcards: expected one of tune, autotvm, clblast, "},
+    {{"log", "convert", "/dev/null", "--to", "kernel_tuner", "-o" NEVER}, "format kernel_tuner is read, not written"},
+    {{"log", "convert", "/dev/null", "-o", NEVER},
+     "/dev/null has no record that could be read: expected a log of tune, or a file of one of "},
+    {{"log", "convert", "/dev/zero", "-o", NEVER}, "/dev/zero: a device: expected a file"},
+    {{"log", "merge", "/dev/zero", "-o", NEVER}, "/dev/zero: a device: expected a file"},
+    {{"log", "check", "/dev/zero"}, "/dev/zero: a device: expected a file"},
+    {{"log", "check", "/tmp"}, "/tmp: a directory: expected a file"},
+};
+
 static void bad_input_gets_one_clear_line_and_exit_1(void **state)
 {
-    static const char *const cases[][7] = {
-        {"log", NULL},
-        {"log", "frobnicate", NULL},
-        {"log", "merge", NULL},
-        {"log", "merge", "/dev/null/none.jsonl", "-o", "/tmp/never-written.jsonl", NULL},
-        {"log", "merge", "/dev/null", NULL},
-        {"log", "dedup", "/dev/null", "-o", "/dev/null/none/out.jsonl", NULL},
-        {"log", "best", NULL},
-        {"log", "compare", "/dev/null", NULL},
-        {"log", "compare", "/dev/null", "/dev/null/none.jsonl", NULL},
-        {"log", "stat", "/dev/null/none.jsonl", NULL},
-        {"log", "check", NULL},
-        {"log", "plot", "/dev/null/none.jsonl", NULL},
-        {"log", "plot", "/dev/null", "-o", "/tmp/never-written.jsonl", NULL},
-        {"log", "compact", "/dev/null", "/dev/null", "-o", "/tmp/never-written.jsonl", NULL},
-        {"log", "compact", "/dev/null", "--keep", "1", NULL},
-        {"log", "convert", "/dev/null", NULL},
-        {"log", "convert", "/dev/null", "--to", "punchcards", "-o/tmp/never-written.jsonl", NULL},
-        {"log", "convert", "/dev/null", "--to", "kernel_tuner", "-o/tmp/never-written.jsonl", NULL},
-        {"log", "convert", "/dev/null", "-o", "/tmp/never-written.jsonl", NULL},
-        {"log", "convert", "/dev/zero", "-o", "/tmp/never-written.jsonl", NULL},
-        {"log", "merge", "/dev/zero", "-o", "/tmp/never-written.jsonl", NULL},
-        {"log", "check", "/dev/zero", NULL},
-        {"log", "check", "/tmp", NULL},
-    };
-
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const int code = tune_run(dir, cases[i], &said);
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        const int code = tune_run(dir, refused[i].args, &said);
         const char *end = strchr(buf_text(&said), '\n');
 
-        if (code != 1 || strncmp(buf_text(&said), "tune: ", 6) != 0 || !end || end[1])
-            fail_msg("case %zu, %s: exit %d, said: %s", i, cases[i][1] ? cases[i][1] : "", code, buf_text(&said));
+        if (code != 1 || strncmp(buf_text(&said), "tune: ", 6) != 0 || !end || end[1] ||
+            !strstr(buf_text(&said), refused[i].words))
+            fail_msg("case %zu: exit %d, expected '%s', said: %s", i, code, refused[i].words, buf_text(&said));
     }
-    assert_int_not_equal(access("/tmp/never-written.jsonl", F_OK), 0);
+    assert_int_not_equal(access(NEVER, F_OK), 0);
 }
 
-/* A record without a time says nothing of the span, before others or behind them; alone it has none. */
 static void a_span_is_of_records_that_have_a_time(void **state)
 {
     struct record r = sample_record("t");

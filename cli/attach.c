@@ -296,6 +296,8 @@ static int run(const struct cli *c)
     if (c->n_rest != 1)
         return cmd_fail(why_set(&why, ERR_INPUT, "expected one job id, e.g. tune attach j12"), &why);
     progress_init(&f.progress, cli_flag(c, "quiet"), cli_flag(c, "json"));
+    if (cli_flag(c, "json"))
+        cmd_need_reader();
     f.job = c->rest[0];
     job_init(&f.order);
     failures_init(&f.failures);

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """The farm as what Kernel Tuner's and Optuna's searches measure on, with the real packages."""
 import inspect
+import json
 import os
 import re
 import subprocess
 import time
 import unittest
 
+import jsonschema
 import numpy as np
 
 import kernel_tuner
@@ -158,6 +160,18 @@ class KernelTuner(unittest.TestCase):
         self.assertEqual([n for n in theirs if n not in ours and n not in _kernel._REFUSED and n not in options], [])
         in_order = [n for n, p in ours.items() if p.kind is p.POSITIONAL_OR_KEYWORD]
         self.assertEqual(list(theirs)[: len(in_order)], in_order)
+
+
+class Schema(unittest.TestCase):
+    def test_the_example_is_a_t1_job_by_kernel_tuners_schema(self):
+        with open(os.path.join(os.path.dirname(kernel_tuner.__file__), "schema/T1/1.0.0/input-schema.json"), encoding="utf-8") as f:
+            schema = json.load(f)
+        with open(os.path.join(os.environ["TUNE_ROOT"], "examples/kernel_spec/matmul.json"), encoding="utf-8") as f:
+            job = json.load(f)
+        jsonschema.validate(job, schema)
+        del job["ConfigurationSpace"]
+        with self.assertRaises(jsonschema.ValidationError):
+            jsonschema.validate(job, schema)
 
 
 class Scripts(unittest.TestCase):

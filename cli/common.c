@@ -50,6 +50,15 @@ void cmd_catch_interrupts(void)
     signal(SIGPIPE, SIG_IGN);
 }
 
+struct speed_words cmd_speed(const struct record *r)
+{
+    struct speed_words out = {""};
+
+    if (r->flops > 0)
+        snprintf(out.text, sizeof out.text, ", %.1f GFLOPS", record_gflops(r));
+    return out;
+}
+
 static bool needs_reader;
 
 void cmd_need_reader(void)

@@ -458,6 +458,7 @@ class Jobs(unittest.TestCase):
             self.assertEqual(sum(r["purpose"] == "search" for r in run.records), 12)
             self.assertEqual(run.done["end"], "done")
             self.assertGreaterEqual(sum(e["event"] in ("measured", "best") for e in events), 12)
+            self.assertIn("best", [e["event"] for e in events])  # also of what has no FLOPs
             self.assertEqual(job.status()["state"], "done")
             other = tune.submit(device=REPLAY, key="none", trials=12, tracker=url)
             other.pause()

@@ -28,7 +28,7 @@ static const struct cli_option options[] = {
 /* The highest rate of a workload so far. */
 struct rate {
     char *workload;
-    double gflops;
+    double time_ns; /* of the best; 0 = none yet */
 };
 
 struct following {
@@ -63,14 +63,14 @@ static struct rate *rate_of(struct following *f, const char *workload)
 static void tell(struct following *f, const struct record *r)
 {
     struct rate *best = r->status == STATUS_OK ? rate_of(f, r->workload) : NULL;
-    const bool better = best && record_gflops(r) > best->gflops;
+    const bool better = best && (best->time_ns == 0 || r->time_ns < best->time_ns);
 
     progress_measured(&f->progress, r, better);
     if (!better)
         return;
-    best->gflops = record_gflops(r);
-    progress_note(&f->progress, "%lld records, %lld failed, best %.1f GFLOPS: %s %s", (long long)f->n_records,
-                  (long long)f->n_failed, best->gflops, r->workload, r->template_id);
+    best->time_ns = r->time_ns;
+    progress_note(&f->progress, "%lld records, %lld failed, best %.4g ms%s: %s %s", (long long)f->n_records,
+                  (long long)f->n_failed, r->time_ns / 1e6, cmd_speed(r).text, r->workload, r->template_id);
 }
 
 /* ---- the tasks, as `tune run` has them ---- */
@@ -296,6 +296,8 @@ static int run(const struct cli *c)
     if (c->n_rest != 1)
         return cmd_fail(why_set(&why, ERR_INPUT, "expected one job id, e.g. tune attach j12"), &why);
     progress_init(&f.progress, cli_flag(c, "quiet"), cli_flag(c, "json"));
+    if (cli_flag(c, "json"))
+        cmd_need_reader();
     f.job = c->rest[0];
     job_init(&f.order);
     failures_init(&f.failures);

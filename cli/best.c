@@ -27,9 +27,8 @@ static void print_record(const struct record *r)
     printf("%s\n  %s: %.4g ms", r->workload, r->key, r->time_ns / 1e6);
     if (!isnan(r->se))
         printf(" +- %.1f %% in its run", table_error_percent(r));
-    if (r->flops > 0)
-        printf(", %.1f GFLOPS", record_gflops(r));
-    printf(", %s%s%s (%s)\n", r->template_id, r->template_id[0] ? " " : "", knobs ? knobs : "", r->purpose);
+    printf("%s, %s%s%s (%s)\n", cmd_speed(r).text, r->template_id, r->template_id[0] ? " " : "", knobs ? knobs : "",
+           r->purpose);
     cJSON_free(knobs);
 }
 

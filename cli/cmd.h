@@ -125,6 +125,15 @@ int cmd_fail(enum err e, const struct why *why);
 void cmd_catch_interrupts(void);
 bool cmd_interrupted(void);
 
+/* ", 9.5 GFLOPS", or "" of what has no FLOPs. */
+struct speed_words {
+    char text[32];
+};
+struct speed_words cmd_speed(const struct record *r);
+
+/* From now on it is an interrupt, too, when nobody reads standard output any more: who wanted the events has ended. */
+void cmd_need_reader(void);
+
 /* From now on computing expected values is told on standard error when it takes long, and Ctrl-C ends it. */
 void cmd_watch_computing(void);
 

@@ -16,6 +16,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <netdb.h>
 #include <pwd.h>
@@ -23,7 +24,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define MAX_LOG_WARNINGS 10 /* a log of noise does not fill the screen */
@@ -50,17 +50,32 @@ void cmd_catch_interrupts(void)
     signal(SIGPIPE, SIG_IGN);
 }
 
-/* Nobody reads what is told any more: who started us has ended. A file that is full is not meant. */
+struct speed_words cmd_speed(const struct record *r)
+{
+    struct speed_words out = {""};
+
+    if (r->flops > 0)
+        snprintf(out.text, sizeof out.text, ", %.1f GFLOPS", record_gflops(r));
+    return out;
+}
+
+static bool needs_reader;
+
+void cmd_need_reader(void)
+{
+    needs_reader = true;
+}
+
 static bool reader_is_gone(void)
 {
-    struct stat s;
+    struct pollfd out = {.fd = STDOUT_FILENO};
 
-    return ferror(stdout) && fstat(STDOUT_FILENO, &s) == 0 && (S_ISFIFO(s.st_mode) || S_ISSOCK(s.st_mode));
+    return poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP));
 }
 
 bool cmd_interrupted(void)
 {
-    return n_interrupts > 0 || reader_is_gone();
+    return n_interrupts > 0 || (needs_reader && reader_is_gone());
 }
 
 static bool go_on_computing(const struct workload *w, double waited_s, void *arg)

@@ -60,8 +60,8 @@ static void print_record(const struct record *r, const struct result *result)
     if (r->stage[0])
         printf(" (%s)", r->stage);
     if (r->status == STATUS_OK)
-        printf(": %.4f ms +- %.1f %%, %.2f GFLOPS, %lld rounds, built in %.0f ms", r->time_ns / 1e6,
-               table_error_percent(r), record_gflops(r), (long long)r->rounds, r->build_ms);
+        printf(": %.4f ms +- %.1f %%%s, %lld rounds, built in %.0f ms", r->time_ns / 1e6, table_error_percent(r),
+               cmd_speed(r).text, (long long)r->rounds, r->build_ms);
     printf("\n");
     if (r->status == STATUS_OK && predicted_flops > 0 && task_peak_gflops(r) > 0)
         printf("  roofline: %.4f ms at the peak of %.1f GFLOPS; measured %.2f times that\n",

@@ -153,6 +153,8 @@ static int run_job(const struct cli *c, struct job *j)
     int code;
 
     progress_init(&progress, cli_flag(c, "quiet") || cli_flag(c, "dry-run"), json);
+    if (json)
+        cmd_need_reader();
     progress.verbosity = (int)cli_int(c, "verbose");
     e = check_records(cli_text(c, "records"), &why);
     if (!e && logged)

@@ -34,8 +34,8 @@ void cmd_print_workload(const char *workload, const struct record *r)
 
     printf("  %s\n", workload);
     if (r)
-        printf("    %.4g ms, %.1f GFLOPS, %s %s (%s)\n", r->time_ns / 1e6, record_gflops(r), r->template_id,
-               knobs ? knobs : "", r->purpose);
+        printf("    %.4g ms%s, %s%s%s (%s)\n", r->time_ns / 1e6, cmd_speed(r).text, r->template_id,
+               r->template_id[0] ? " " : "", knobs ? knobs : "", r->purpose);
     else
         puts("    no valid config yet");
     cJSON_free(knobs);

@@ -352,6 +352,18 @@ tune.run(device={REPLAY!r}, trials=200, seed=1, output="i.jsonl", callback=slow_
             self.assertTrue(has("ended")())
 
 
+class Words(unittest.TestCase):
+    def test_what_is_said_on_the_way_is_shown_and_the_last_is_raised(self):
+        with open("says", "w", encoding="utf-8") as f:
+            f.write("#!/bin/sh\necho 'tune: the tracker is out of reach' >&2\nsleep 2\necho 'tune: no such thing' >&2\nexit 1\n")
+        os.chmod("says", 0o755)
+        code = "import tune\ntry:\n tune.run('x')\nexcept tune.TuneError as e:\n print(e)"
+        env = {**os.environ, "TUNE_PROGRAM": os.path.abspath("says")}
+        done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+        self.assertEqual(done.stderr, "tune: the tracker is out of reach\n")
+        self.assertEqual(done.stdout, "the tracker is out of reach\nno such thing\n")
+
+
 class Links(unittest.TestCase):
     ASK = b'{"event":"ask","n":1}\n'
 
@@ -446,6 +458,7 @@ class Jobs(unittest.TestCase):
             self.assertEqual(sum(r["purpose"] == "search" for r in run.records), 12)
             self.assertEqual(run.done["end"], "done")
             self.assertGreaterEqual(sum(e["event"] in ("measured", "best") for e in events), 12)
+            self.assertIn("best", [e["event"] for e in events])  # also of what has no FLOPs
             self.assertEqual(job.status()["state"], "done")
             other = tune.submit(device=REPLAY, key="none", trials=12, tracker=url)
             other.pause()

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: MIT
 """The farm as what Kernel Tuner's and Optuna's searches measure on, with the real packages."""
 import inspect
+import json
 import os
 import re
 import subprocess
 import time
 import unittest
 
+import jsonschema
 import numpy as np
 
 import kernel_tuner
 import optuna
+import scripts
 import tune
 from tune import _kernel
 
@@ -157,6 +160,47 @@ class KernelTuner(unittest.TestCase):
         self.assertEqual([n for n in theirs if n not in ours and n not in _kernel._REFUSED and n not in options], [])
         in_order = [n for n, p in ours.items() if p.kind is p.POSITIONAL_OR_KEYWORD]
         self.assertEqual(list(theirs)[: len(in_order)], in_order)
+
+
+class Schema(unittest.TestCase):
+    def test_the_example_is_a_t1_job_by_kernel_tuners_schema(self):
+        with open(os.path.join(os.path.dirname(kernel_tuner.__file__), "schema/T1/1.0.0/input-schema.json"), encoding="utf-8") as f:
+            schema = json.load(f)
+        with open(os.path.join(os.environ["TUNE_ROOT"], "examples/kernel_spec/matmul.json"), encoding="utf-8") as f:
+            job = json.load(f)
+        jsonschema.validate(job, schema)
+        del job["ConfigurationSpace"]
+        with self.assertRaises(jsonschema.ValidationError):
+            jsonschema.validate(job, schema)
+
+
+class Scripts(unittest.TestCase):
+    """The same call by both packages: the same configs, all of them right."""
+
+    def both(self, script):
+        names = list(script["tune_params"])
+        ours, env = tune.tune_kernel(**script, strategy="brute_force", iterations=1, quiet=True, **FAST)
+        with tune.kernel_tuner.farm(**FAST):
+            theirs, their_env = kernel_tuner.tune_kernel(**script, lang="OpenCL", iterations=1, quiet=True)
+        self.assertEqual({r["status"] for r in ours}, {"ok"})
+        self.assertEqual([r["why"] for r in theirs if "__error__" in r], [])
+        self.assertEqual({tuple(r[n] for n in names) for r in ours}, {tuple(r[n] for n in names) for r in theirs})
+        for best in (env["best_config"], their_env["best_config"]):
+            self.assertTrue(all(m in best for m in script.get("metrics", ())))
+        print(f"{script['kernel_name']}: {len(ours)} configs; best {[env['best_config'][n] for n in names]}, ", end="")
+        print(f"Kernel Tuner on the farm {[their_env['best_config'][n] for n in names]}")
+
+    def test_vector_add(self):
+        self.both(scripts.vector_add())
+
+    def test_convolution(self):
+        self.both(scripts.convolution())
+
+    def test_matmul(self):
+        self.both(scripts.matmul())
+
+    def test_reduction(self):
+        self.both(scripts.reduction())
 
 
 class Optuna(unittest.TestCase):

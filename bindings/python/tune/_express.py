@@ -40,7 +40,7 @@ class _Symbol:
     def _refuse(self, *_: Any) -> Any:
         raise TypeError("not known yet")
 
-    __bool__ = __int__ = __float__ = __index__ = __str__ = __format__ = __hash__ = _refuse  # type: ignore[assignment]
+    __bool__ = __int__ = __float__ = __index__ = __str__ = __format__ = __hash__ = _refuse
 
 
 def _symbol_of(x: Any) -> "_Symbol":

@@ -7,11 +7,15 @@ import os
 import shutil
 import signal
 import subprocess
-import tempfile
+import sys
+import threading
 from typing import Any, Callable, Iterator, Mapping, Optional, Sequence
 
 Event = Mapping[str, Any]
 Callback = Callable[[Event], Any]
+
+
+AT_THE_END_S = 1  # what is said so shortly before the end is why it ended, and raised
 
 
 class TuneError(RuntimeError):
@@ -64,18 +68,31 @@ def call(*args: str) -> str:
 
 
 class Process:
-    """A running `tune .. --json`: its events one by one, its end."""
+    """A running `tune .. --json`: its events one by one, its end. What it says beside them while it goes on (that the tracker
+    is out of reach, say) goes to sys.stderr."""
 
     def __init__(self, args: Sequence[str]) -> None:
-        self._errors = tempfile.TemporaryFile()
+        self._said: "list[str]" = []
         # a session of its own: Ctrl-C reaches it once, through stop()
         self._child = subprocess.Popen(
             [program(), *args],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=self._errors,
+            stderr=subprocess.PIPE,
             start_new_session=True,
         )
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+
+    def _listen(self) -> None:
+        assert self._child.stderr is not None
+        with self._child.stderr as lines:
+            for line in lines:
+                self._said.append(line.decode(errors="replace"))
+                try:
+                    self._child.wait(AT_THE_END_S)
+                except subprocess.TimeoutExpired:
+                    print(self._said[-1], end="", file=sys.stderr, flush=True)
 
     def events(self) -> Iterator[Event]:
         assert self._child.stdout is not None
@@ -94,15 +111,17 @@ class Process:
 
     def end(self) -> "tuple[int, str]":
         """Waits for the end; exit code and what it said on standard error."""
+        assert self._child.stdout is not None
         try:
-            self._child.communicate()
+            with self._child.stdout as rest:
+                for _ in rest:
+                    pass
+            code = self._child.wait()
         except BaseException:  # Ctrl-C once more
             self.stop()
             raise
-        self._errors.seek(0)
-        words = self._errors.read().decode(errors="replace")
-        self._errors.close()
-        return self._child.returncode, words
+        self._listener.join(AT_THE_END_S)  # a searcher's process may hold the pipe for longer
+        return code, "".join(self._said)
 
 
 def drive(process: Process, callbacks: Sequence[Callback]) -> "tuple[int, str, Optional[Event]]":

@@ -51,7 +51,7 @@ class Link:
     @property
     def strategy(self) -> str:
         questions, answers = map(shlex.quote, self._paths)
-        return f"exec:cat {answers} & exec cat >{questions}"
+        return f"exec:exec 2>/dev/null; cat {answers} & exec cat >{questions}"
 
     def start(self) -> None:
         self._thread.start()

@@ -33,9 +33,9 @@ _KERNEL_OPTIONS = (
 
 def _module() -> Any:
     try:
-        import kernel_tuner
-        import kernel_tuner.runners.sequential
-        import kernel_tuner.util
+        import kernel_tuner  # type: ignore[import-untyped]
+        import kernel_tuner.runners.sequential  # type: ignore[import-untyped]
+        import kernel_tuner.util  # type: ignore[import-untyped]
     except ImportError as e:
         raise ImportError(f"kernel_tuner is not here ({e}): pip install kernel_tuner") from None
     if not hasattr(kernel_tuner.util, "TuningBudget"):

@@ -139,19 +139,21 @@ static void check_by_agent(const char *first, const struct look *l, char fingerp
 static bool check_network(const struct address *a)
 {
     struct addrinfo *found = NULL;
-    struct why why = {"connected"};
+    struct why why = {""};
     int fd;
     bool good;
+    enum err e;
 
     if (!*a->host) /* of this machine */
         return true;
-    if (!tell(address_find(a, &found, &why) == ERR_OK, "name of the tracker", found ? a->host : why.text))
+    e = address_find(a, &found, &why);
+    if (!tell(e == ERR_OK, "name of the tracker", e ? why.text : a->host))
         return false;
     good = address_connect(found, CONNECT_MS, &fd, &why) == ERR_OK;
     freeaddrinfo(found);
     if (good)
         close(fd);
-    return tell(good, "connection", why.text);
+    return tell(good, "connection", good ? "connected" : why.text);
 }
 
 static void check_clock(struct client *c)

@@ -137,19 +137,12 @@ void cmd_need_reader(void);
 /* From now on computing expected values is told on standard error when it takes long, and Ctrl-C ends it. */
 void cmd_watch_computing(void);
 
-#define CMD_URL_BYTES 2400 /* of the 8 addresses that tracker/transport_many.c takes */
-
 /* The way to a tracker: the one named by --tracker, or a private farm. */
 struct link {
     struct client *client;
     struct localfarm farm;
     bool is_private, told_waiting;
-    char url[CMD_URL_BYTES];
 };
-
-/* The address of --tracker in full: "farm:9477" and "farm" are as good as "tcp://farm:9477", or, where --ca names an
- * authority, "tls+tcp://farm:9477". */
-void cmd_tracker_url(const struct cli *c, char *out, size_t n_out);
 
 /* Opens --tracker (with --key-file) as `role`; where the table has --device and no tracker is named, starts a private
  * farm. */

@@ -11,6 +11,7 @@
 #include "kernels/workload.h"
 #include "tuner/stop.h"
 #include "cli/table.h"
+#include "tracker/address.h"
 #include "tuner/tell.h"
 
 #include <assert.h>
@@ -18,9 +19,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <netdb.h>
 #include <pwd.h>
-#include <sys/socket.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,29 +121,16 @@ static bool keep_waiting(int64_t out_ms, void *arg)
     return !cmd_interrupted();
 }
 
-static enum err open_client(struct link *l, const char *key_file, const struct tls_files *tls, const char *role,
-                            struct why *why)
+static enum err open_client(struct link *l, const char *url, const char *key_file, const struct tls_files *tls,
+                            const char *role, struct why *why)
 {
     char host[64] = "", name[128];
-    const struct client_options o = {.url = l->url,
-                                     .key_file = key_file,
-                                     .tls = *tls,
-                                     .role = role,
-                                     .name = name,
-                                     .waiting = keep_waiting,
-                                     .arg = l};
+    const struct client_options o = {
+        .url = url, .key_file = key_file, .tls = *tls, .role = role, .name = name, .waiting = keep_waiting, .arg = l};
 
     gethostname(host, sizeof host - 1);
     snprintf(name, sizeof name, "%s:%ld", host, (long)getpid());
     return client_open(&o, &l->client, why);
-}
-
-void cmd_tracker_url(const struct cli *c, char *out, size_t n_out)
-{
-    const char *given = cli_text(c, "tracker"), *ca = cli_text(c, "ca"), *at = strstr(given, "://");
-    const bool port = strrchr(at ? at + 3 : given, ':') != NULL;
-
-    snprintf(out, n_out, "%s%s%s", at ? "" : ca && *ca ? "tls+tcp://" : "tcp://", given, port ? "" : ":9477");
 }
 
 /* A private farm has no use for it, but who gives one that cannot be read has to know. */
@@ -156,22 +142,17 @@ static enum err check_key_file(const char *path, struct why *why)
 }
 
 /* Why nobody answers: is there no machine of that name? ERR_UNREACHABLE, the words as they are where there is one. */
-static enum err check_host(const char *url, struct why *why)
+static enum err check_host(const char *url, const struct tls_files *tls, struct why *why)
 {
-    const char *at = url + (tls_wanted(url) ? 4 : 0), *host = strncmp(at, "tcp://", 6) == 0 ? at + 6 : NULL;
-    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     struct addrinfo *found = NULL;
-    char name[256];
-    int code;
+    struct address address;
+    struct why words = {""};
 
-    if (!host || *host == '[')
-        return ERR_UNREACHABLE;
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(host, ":/"), host);
-    code = getaddrinfo(name, NULL, &hints, &found);
+    if (address_read(url, strcspn(url, ","), tls->ca && *tls->ca, &address, NULL) == ERR_OK && *address.host &&
+        address_find(&address, &found, &words) != ERR_OK)
+        *why = words;
     if (found)
         freeaddrinfo(found);
-    if (code == EAI_NONAME)
-        why_set(why, ERR_UNREACHABLE, "no machine is known by the name %s (%s)", name, gai_strerror(code));
     return ERR_UNREACHABLE;
 }
 
@@ -184,9 +165,8 @@ enum err link_open(struct link *l, const struct cli *c, const char *role, struct
 
     *l = (struct link){.client = NULL};
     if (tracker && *tracker) {
-        cmd_tracker_url(c, l->url, sizeof l->url);
-        e = open_client(l, cli_text(c, "key-file"), &tls, role, why);
-        return e == ERR_UNREACHABLE ? check_host(l->url, why) : e;
+        e = open_client(l, tracker, cli_text(c, "key-file"), &tls, role, why);
+        return e == ERR_UNREACHABLE ? check_host(tracker, &tls, why) : e;
     }
     if (!cmd_has(c, "threads")) /* no private farm */
         return why_set(why, ERR_INPUT, "--tracker '': expected an address, e.g. " PROTOCOL_DEFAULT_URL);
@@ -203,8 +183,7 @@ enum err link_open(struct link *l, const struct cli *c, const char *role, struct
         return e;
     assert(l->farm.tracker > 0 && l->farm.agent > 0);
     l->is_private = true;
-    snprintf(l->url, sizeof l->url, "%s", l->farm.url);
-    e = open_client(l, NULL, &none, role, why);
+    e = open_client(l, l->farm.url, NULL, &none, role, why);
     if (e)
         link_close(l);
     return e;

@@ -6,13 +6,13 @@
 #include "core/file.h"
 #include "core/hash.h"
 #include "core/proc.h"
+#include "tracker/address.h"
 #include "tracker/protocol.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +36,8 @@ static const struct cli_option options[] = {
     CLI_OPTION("store", CLI_TEXT, .argument = "DIR", .help = "also: can a tracker keep its store here?"),
     CLI_END,
 };
+
+#define CONNECT_MS 5000
 
 static int n_failed;
 
@@ -134,48 +136,24 @@ static void check_by_agent(const char *first, const struct look *l, char fingerp
     buf_fini(&said);
 }
 
-static bool connect_within(const struct addrinfo *a, int timeout_ms, char *words, size_t n_words)
+static bool check_network(const struct address *a)
 {
-    const int fd = socket(a->ai_family, a->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, a->ai_protocol);
-    struct pollfd p = {.fd = fd, .events = POLLOUT};
-    int failure = 0;
-    socklen_t n = sizeof failure;
-
-    if (fd < 0)
-        return false;
-    if (connect(fd, a->ai_addr, a->ai_addrlen) != 0 && errno != EINPROGRESS)
-        failure = errno;
-    else if (poll(&p, 1, timeout_ms) == 0)
-        failure = ETIMEDOUT;
-    else
-        getsockopt(fd, SOL_SOCKET, SO_ERROR, &failure, &n);
-    close(fd);
-    snprintf(words, n_words, "%s",
-             failure == ECONNREFUSED ? "refused: no tracker listens on that port there"
-             : failure == ETIMEDOUT  ? "no answer in 5 s: a firewall, or the machine is off"
-             : failure               ? strerror(failure)
-                                     : "connected");
-    return failure == 0;
-}
-
-/* Name and port of tcp://HOST:PORT. */
-static bool check_network(const char *url)
-{
-    const char *host = strstr(url, "://") ? strstr(url, "://") + 3 : url, *colon = strrchr(host, ':');
-    char name[256], port[16], words[256] = "";
-    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     struct addrinfo *found = NULL;
-    int code;
+    struct why why = {""};
+    int fd;
     bool good;
+    enum err e;
 
-    snprintf(name, sizeof name, "%.*s", colon ? (int)(colon - host) : (int)strlen(host), host);
-    snprintf(port, sizeof port, "%s", colon ? colon + 1 : "9477");
-    code = getaddrinfo(name, port, &hints, &found);
-    if (!tell(code == 0, "name of the tracker", code ? gai_strerror(code) : name))
+    if (!*a->host) /* of this machine */
+        return true;
+    e = address_find(a, &found, &why);
+    if (!tell(e == ERR_OK, "name of the tracker", e ? why.text : a->host))
         return false;
-    good = connect_within(found, 5000, words, sizeof words);
+    good = address_connect(found, CONNECT_MS, &fd, &why) == ERR_OK;
     freeaddrinfo(found);
-    return tell(good, "connection", words);
+    if (good)
+        close(fd);
+    return tell(good, "connection", good ? "connected" : why.text);
 }
 
 static void check_clock(struct client *c)
@@ -257,31 +235,31 @@ static void check_key_file(const char *path)
 }
 
 /* Of an address with TLS: whose certificate the tracker shows. */
-static void check_certificate(const struct cli *c)
+static void check_certificate(const struct address *a, const struct tls_files *files)
 {
-    const struct tls_files files = {cli_text(c, "ca"), cli_text(c, "cert")};
-    char url[CMD_URL_BYTES];
     struct why why = {""};
 
-    cmd_tracker_url(c, url, sizeof url);
-    if (tls_wanted(url))
-        tell(tls_check(url, &files, false, &why) == ERR_OK && tls_look(url, &files, &why) == ERR_OK, "certificate",
+    if (tls_wanted(a->url))
+        tell(tls_check(a->url, files, false, &why) == ERR_OK && tls_look(a->url, files, &why) == ERR_OK, "certificate",
              why.text);
 }
 
 static void check_tracker(const struct cli *c, const char *fingerprint)
 {
     const char *url = cli_text(c, "tracker"), *key_file = cli_text(c, "key-file");
+    const struct tls_files files = {cli_text(c, "ca"), cli_text(c, "cert")};
+    struct address address;
     struct why why = {""};
     struct link l;
     enum err e;
 
     if (key_file)
         check_key_file(key_file);
-    if (!strchr(url, ',')) { /* of several addresses one answers hello */
-        if (!check_network(url))
+    if (!strchr(url, ',') && /* of several addresses one answers hello */
+        address_read(url, strlen(url), files.ca && *files.ca, &address, NULL) == ERR_OK) {
+        if (!check_network(&address))
             return;
-        check_certificate(c);
+        check_certificate(&address, &files);
     }
     e = link_open(&l, c, "tune", &why);
     if (tell(e == ERR_OK, "hello", e ? why.text : "version 1 agreed, key accepted")) {

@@ -17,7 +17,7 @@ fi
 # room: what it may include, as prefixes of root-relative paths
 allowed() {
     program="runtime/program.h runtime/dtype.h runtime/device_desc.h runtime/cuda_arch.h"
-    wire="tracker/calls.h tracker/calls_list.h tracker/client.h tracker/protocol.h tracker/transport.h tracker/tls.h tracker/certs.h"
+    wire="tracker/calls.h tracker/calls_list.h tracker/client.h tracker/protocol.h tracker/transport.h tracker/tls.h tracker/address.h tracker/certs.h"
     case "$1" in
     core) echo "core/" ;;
     search_space) echo "core/ search_space/" ;;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tracker/client.h"
 
+#include "tracker/address.h"
+
 #include "core/buf.h"
 #include "core/clock.h"
 #include "core/entropy.h"
@@ -255,9 +257,24 @@ static enum err first_hello(struct client *c, struct why *why)
                    OPEN_TRIES * OPEN_MS / 1000 + 1);
 }
 
-static enum err copy_options(struct client *c, const struct client_options *o)
+/* Only what nng is to dial has to be an address. */
+static enum err complete_url(struct client *c, const struct client_options *o, struct why *why)
 {
-    c->url = strdup(o->url ? o->url : PROTOCOL_DEFAULT_URL);
+    const char *url = o->url ? o->url : PROTOCOL_DEFAULT_URL;
+    char all[ADDRESSES_BYTES];
+    const enum err e = o->transport ? ERR_OK : address_complete(url, o->tls.ca && *o->tls.ca, all, why);
+
+    if (!e)
+        c->url = strdup(o->transport ? url : all);
+    return e;
+}
+
+static enum err copy_options(struct client *c, const struct client_options *o, struct why *why)
+{
+    const enum err e = complete_url(c, o, why);
+
+    if (e)
+        return e;
     c->role = strdup(o->role ? o->role : "tune");
     c->name = strdup(o->name ? o->name : "");
     c->tls = o->tls;
@@ -277,7 +294,7 @@ enum err client_open(const struct client_options *options, struct client **out, 
     if (!c)
         return ERR_NOMEM;
     pthread_mutex_init(&c->lock, NULL);
-    e = copy_options(c, options);
+    e = copy_options(c, options, why);
     if (!e && options->key_file) {
         e = key_load(options->key_file, &c->key, why);
         c->has_key = !e;

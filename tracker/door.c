@@ -232,6 +232,12 @@ static struct tcp_info info_of(int fd)
     return info;
 }
 
+/* Has he sent less than a handshake begins with? */
+static bool is_silent(int fd)
+{
+    return info_of(fd).tcpi_bytes_received < LEAST_HELLO;
+}
+
 /* Is it he who has to send something, and not nng that has to read or to answer? */
 static bool is_his_turn(int fd)
 {
@@ -239,8 +245,7 @@ static bool is_his_turn(int fd)
     int n_unread = 0;
 
     ioctl(fd, FIONREAD, &n_unread);
-    return n_unread == 0 &&
-           (info.tcpi_bytes_received < LEAST_HELLO || info.tcpi_last_data_sent <= info.tcpi_last_data_recv);
+    return n_unread == 0 && (is_silent(fd) || info.tcpi_last_data_sent <= info.tcpi_last_data_recv);
 }
 
 /* A connection whose handshake goes on, met for the first time. */
@@ -315,7 +320,7 @@ static bool is_crowd(const struct visitor *v)
 }
 
 /* Has he stood there too long, sent too much, or are there too many after him: `n_younger` in all? Who waits for nng
- * in a handshake is not to blame: after a start of the tracker all agents come at once. */
+ * in a handshake is not to blame, nor who is slow in one: after a start of the tracker all agents come at once. */
 static bool is_to_go(const struct door *d, const struct visitor *v, int64_t now, int n_younger)
 {
     const int64_t age_ms = (now - v->since_ns) / 1000000;
@@ -327,8 +332,7 @@ static bool is_to_go(const struct door *d, const struct visitor *v, int64_t now,
     if (n_younger >= d->most && age_ms > 2 * DOOR_TICK_MS && is_his_turn(v->fd))
         return true;
     if (!v->pipe)
-        return n_younger >= DOOR_FACTOR * d->most ||
-               (age_ms > DOOR_SHAKE_CROWD_MS && is_crowd(v) && is_his_turn(v->fd));
+        return n_younger >= DOOR_FACTOR * d->most || (age_ms > DOOR_SHAKE_CROWD_MS && is_crowd(v) && is_silent(v->fd));
     n_bytes = info_of(v->fd).tcpi_bytes_received;
     return (n_bytes > v->n_taken && n_bytes - v->n_taken > DOOR_BYTES) || (age_ms > DOOR_CROWD_MS && is_crowd(v));
 }

@@ -17,7 +17,7 @@
 #define DOOR_CROWD 64 /* strangers of one address for over DOOR_CROWD_MS: the oldest go */
 #define DOOR_CROWD_MS 1000
 #define DOOR_SHAKE_MS 10000      /* for a TLS handshake */
-#define DOOR_SHAKE_CROWD_MS 3000 /* the same as DOOR_CROWD_MS for handshakes in which it is the peer's turn */
+#define DOOR_SHAKE_CROWD_MS 3000 /* the same as DOOR_CROWD_MS for handshakes that have not begun */
 #define DOOR_MOST 1024           /* strangers of all addresses whose turn it is (fewer where few files may be open): */
 #define DOOR_FACTOR 4            /* the oldest go; so many times as many handshakes, whoever's turn it is */
 #define DOOR_LOOK_MS 1000        /* between two looks for handshakes, while none is known */

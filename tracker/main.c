@@ -99,6 +99,27 @@ static bool is_loopback(const char *url)
     return false;
 }
 
+/* The page has no TLS: beyond this machine a token is asked for, and what that is worth is said. */
+static enum err check_page(const struct cli *c, struct why *why)
+{
+    const char *where = cli_text(c, "http");
+    char url[100];
+
+    snprintf(url, sizeof url, "tcp://%.80s", where ? where : "localhost:0");
+    if (is_loopback(url) || !strrchr(url + 6, ':')) /* what is no address is told when it is opened */
+        return ERR_OK;
+    if (!cli_text(c, "key-file") && !cli_flag(c, "insecure"))
+        return why_set(why, ERR_AUTH,
+                       "--http %.80s is reachable by others, and without --key-file it asks for no token: expected an "
+                       "address of this machine, --key-file FILE, or --insecure",
+                       where);
+    fprintf(stderr,
+            "tune-tracker: --http %.80s serves the page without TLS to other machines: who hears the line reads it%s; "
+            "leave it on 127.0.0.1 behind a proxy with TLS\n",
+            where, cli_text(c, "key-file") ? " and its token" : "");
+    return ERR_OK;
+}
+
 static enum err load_key(const struct cli *c, struct key *key, struct revoked *r, struct tracker_options *o,
                          struct why *why)
 {
@@ -252,7 +273,7 @@ static int run(const struct cli *c, sigset_t *signals)
     o.allow_backup = cli_flag(c, "allow-backup");
     o.audit = tell_refused;
     if (store_parse(cli_text(c, "store"), &o.ops, &o.where, &why) != ERR_OK ||
-        load_key(c, &key, &revoked, &o, &why) != ERR_OK)
+        load_key(c, &key, &revoked, &o, &why) != ERR_OK || check_page(c, &why) != ERR_OK)
         return complain(&why, 1);
     e = open_store(c, &o, signals, &why);
     if (e == ERR_CANCELLED)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tracker/tls.h"
 
+#include "tracker/address.h"
+
 #include "core/buf.h"
 #include "core/clock.h"
 #include "core/entropy.h"
@@ -13,8 +15,6 @@
 #include <mbedtls/ssl.h>
 #include <mbedtls/version.h>
 #include <mbedtls/x509_crt.h>
-#include <netdb.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -182,54 +182,22 @@ enum err tls_check(const char *url, const struct tls_files *files, bool listens,
 
 /* ---- looking ---- */
 
-/* Cuts tls+tcp://HOST:PORT; false when it is none. */
-static bool cut(const char *url, char host[256], char port[16])
-{
-    const char *at = strstr(url, "://"), *colon = strrchr(url, ':');
-    size_t n;
-
-    if (!at || colon == at || strlen(colon + 1) >= 16)
-        return false;
-    at += 3;
-    n = (size_t)(colon - at);
-    if (*at == '[' && n >= 2 && at[n - 1] == ']') {
-        at++;
-        n -= 2;
-    }
-    if (n == 0 || n >= 256)
-        return false;
-    snprintf(host, 256, "%.*s", (int)n, at);
-    strcpy(port, colon + 1);
-    return true;
-}
-
-static int connect_to(const struct addrinfo *a)
+/* The socket's waits are short from now on. */
+static enum err reach(const struct address *a, int *fd)
 {
     const struct timeval patience = {LOOK_S, 0};
-    const int fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
-
-    if (fd < 0)
-        return -1;
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience); /* of connect, too */
-    if (connect(fd, a->ai_addr, a->ai_addrlen) == 0)
-        return fd;
-    close(fd);
-    return -1;
-}
-
-static int reach(const char *host, const char *port)
-{
-    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     struct addrinfo *found = NULL;
-    int fd = -1;
+    enum err e = address_find(a, &found, NULL);
 
-    if (getaddrinfo(host, port, &hints, &found) != 0)
-        return -1;
-    for (const struct addrinfo *a = found; a && fd < 0; a = a->ai_next)
-        fd = connect_to(a);
+    if (e)
+        return e;
+    e = address_connect(found, LOOK_S * 1000, fd, NULL);
     freeaddrinfo(found);
-    return fd;
+    if (!e) {
+        setsockopt(*fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+        setsockopt(*fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    }
+    return e;
 }
 
 struct wire {
@@ -370,17 +338,16 @@ static enum err conclude(const struct look *l, int rv, struct why *said)
 enum err tls_look(const char *url, const struct tls_files *files, struct why *said)
 {
     struct look l = {.url = url, .files = files, .said = said};
-    char host[256], port[16];
-    enum err e;
+    struct address address;
+    enum err e = address_read(url, strlen(url), false, &address, said);
     int rv;
 
-    if (!cut(url, host, port))
+    if (e)
         return ERR_UNREACHABLE;
-    l.wire.fd = reach(host, port);
     l.wire.until_ns = clock_now_ns() + HANDSHAKE_S * INT64_C(1000000000);
-    if (l.wire.fd < 0)
+    if (reach(&address, &l.wire.fd) != ERR_OK)
         return why_set(said, ERR_UNREACHABLE, "nobody answers at %.200s", url);
-    l.host = host;
+    l.host = address.host;
     mbedtls_ssl_init(&l.ssl);
     mbedtls_ssl_config_init(&l.config);
     mbedtls_x509_crt_init(&l.ca);

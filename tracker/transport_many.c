@@ -3,7 +3,7 @@
  * (docs/scale.md), and the next one is when it does not answer. A line of nng's for each. */
 #include "tracker/transport.h"
 
-#include "tracker/protocol.h"
+#include "tracker/address.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -11,11 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_ADDRESSES 8
-#define DEFAULT_PORT ":9477"
-
 struct line {
-    struct line *lines[MAX_ADDRESSES]; /* of transport_nng */
+    struct line *lines[ADDRESSES_MOST]; /* of transport_nng */
     int n;
     atomic_int current;
 };
@@ -27,33 +24,23 @@ static void many_close(struct line *l)
     free(l);
 }
 
-/* "farm:9477" and "farm" are as good as "tcp://farm:9477", behind an address with TLS as one with it. */
-static enum err open_one(struct line *l, void *arg, const char *scheme, const char *address, size_t n, struct why *why)
+static enum err open_one(struct line *l, void *arg, const char *address, size_t n, struct why *why)
 {
-    char url[300];
-    const char *host;
+    char url[ADDRESS_BYTES];
 
-    if (l->n == MAX_ADDRESSES || n == 0 || n > 256)
-        return why_set(why, ERR_INPUT,
-                       "a tracker has at most %d addresses with ',' between them, of at most 256 characters",
-                       MAX_ADDRESSES);
-    snprintf(url, sizeof url - sizeof DEFAULT_PORT, "%.*s", (int)n, address);
-    if (!strstr(url, "://"))
-        snprintf(url, sizeof url - sizeof DEFAULT_PORT, "%s%.*s", scheme, (int)n, address);
-    host = strstr(url, "://") + 3;
-    if (!strchr(host, '/') && (!strrchr(host, ':') || (strrchr(host, ']') && !strchr(strrchr(host, ']'), ':'))))
-        strcat(url, DEFAULT_PORT);
+    assert(n < sizeof url && l->n < ADDRESSES_MOST);
+    snprintf(url, sizeof url, "%.*s", (int)n, address);
     return transport_nng.open(arg, url, &l->lines[l->n], why);
 }
 
 static enum err many_open(void *arg, const char *url, struct line **out, struct why *why)
 {
+    char all[ADDRESSES_BYTES];
     struct line *l = calloc(1, sizeof *l);
-    const char *scheme = strncmp(url, "tls+tcp://", 10) == 0 ? "tls+tcp://" : "tcp://";
-    enum err e = l ? ERR_OK : ERR_NOMEM;
+    enum err e = l ? address_complete(url, false, all, why) : ERR_NOMEM;
 
-    for (const char *p = url; !e && p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL) {
-        e = open_one(l, arg, scheme, p, strcspn(p, ","), why);
+    for (const char *p = all; !e && p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL) {
+        e = open_one(l, arg, p, strcspn(p, ","), why);
         l->n += !e;
     }
     if (e) {
@@ -70,7 +57,7 @@ static enum err many_exchange(struct line *l, const void *bytes, size_t n_bytes,
     int i = atomic_load(&l->current);
     enum err e;
 
-    assert(i >= 0 && i < l->n && l->n <= MAX_ADDRESSES);
+    assert(i >= 0 && i < l->n && l->n <= ADDRESSES_MOST);
     e = transport_nng.exchange(l->lines[i], bytes, n_bytes, timeout_ms, reply);
 
     if (e == ERR_UNREACHABLE || e == ERR_TIMEOUT)

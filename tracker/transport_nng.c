@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "tracker/transport.h"
 
+#include "tracker/address.h"
 #include "tracker/protocol.h"
 #include "tracker/tls.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <nng/nng.h>
 #include <nng/protocol/reqrep0/req.h>
 #include <nng/transport/tcp/tcp.h>
@@ -286,23 +286,6 @@ static void nng_line_close(struct line *l)
     free(l);
 }
 
-/* nng takes schemes that no tracker speaks and any digits as a port, and dials them for ever. */
-static bool is_address(const char *url)
-{
-    static const char *const schemes[] = {"tcp://", "tcp4://", "tcp6://", "tls+tcp://", "ipc://", "inproc://"};
-    const char *port = strrchr(url, ':');
-    size_t i = 0;
-    char *end;
-    long n;
-
-    while (i < 6 && strncmp(url, schemes[i], strlen(schemes[i])) != 0)
-        i++;
-    if (i >= 4)
-        return i < 6;
-    n = strtol(port + 1, &end, 10);
-    return isdigit((unsigned char)port[1]) && !*end && n >= 1 && n <= 65535;
-}
-
 /* Of an address with TLS; that the tracker's certificate is checked is nng's default. */
 static int set_tls(nng_dialer d, const char *url, const struct tls_files *files)
 {
@@ -315,14 +298,13 @@ static int set_tls(nng_dialer d, const char *url, const struct tls_files *files)
 
 static enum err dial(struct line *l, const char *url, const struct tls_files *files, struct why *why)
 {
+    struct address address;
     nng_dialer d;
-    enum err e;
+    enum err e = address_read(url, strlen(url), false, &address, why); /* nng dials what is none for ever */
     int rv;
 
-    if (!is_address(url))
-        return why_set(why, ERR_INPUT, "%s is no address of a tracker: expected tcp://HOST:PORT, PORT from 1 to 65535",
-                       url);
-    e = tls_check(url, files, false, why);
+    if (!e)
+        e = tls_check(url, files, false, why);
     if (e)
         return e;
     rv = nng_req0_open(&l->socket);

@@ -590,7 +590,8 @@ static void the_doctor_sees_the_farm(void **state)
     (void)state;
     make_busy_job(job);
     TUNE(0, "doctor", "--device", TILES, "--key", "free");
-    says("ok     connection ");
+    says("ok     name of the tracker          127.0.0.1\n");
+    says("ok     connection                   connected\n");
     says("ok     hello ");
     says("ok     clocks ");
     says("ok     devices of the farm ");

@@ -103,6 +103,7 @@ static void an_address_has_to_be_one_and_a_key_where_others_can_reach_it(void **
 {
     static const char *const near[] = {"tcp://127.0.0.1:1", "tcp://localhost:1", "tcp://[::1]:1", "tcp4://127.0.0.1:1",
                                        "tcp6://[::1]:1",    "ipc:///nowhere",    "inproc://x"};
+    char key[300];
     static const char words[] = "is reachable by others: give --key-file FILE (`tune keygen` makes one), or --insecure";
 
     (void)state;
@@ -114,6 +115,16 @@ static void an_address_has_to_be_one_and_a_key_where_others_can_reach_it(void **
     for (size_t i = 0; i < sizeof near / sizeof *near; i++) /* gets as far as its store */
         REFUSED("/dev/null/store", "--listen", near[i], "--store", "/dev/null/store");
     REFUSED("/dev/null/store", "--listen", "tcp://0.0.0.0:0", "--insecure", "--store", "/dev/null/store");
+    REFUSED("--http 0.0.0.0:0 is reachable by others, and without --key-file it asks for no token", "--http",
+            "0.0.0.0:0");
+    REFUSED("--http [::]:0 is reachable by others", "--http", "[::]:0");
+    REFUSED("serves the page without TLS to other machines: who hears the line reads it;", "--http", "0.0.0.0:0",
+            "--insecure", "--store", "/dev/null/store");
+    REFUSED("/dev/null/store", "--http", "127.0.0.1:0", "--store", "/dev/null/store");
+    snprintf(key, sizeof key, "%s/page.key", dir);
+    assert_int_equal(key_make(key, NULL), ERR_OK);
+    REFUSED("who hears the line reads it and its token; leave it on 127.0.0.1", "--http", "10.1.2.3:0", "--key-file",
+            key, "--store", "/dev/null/store");
 }
 
 static void lists_of_addresses_are_looked_through_at_once(void **state)

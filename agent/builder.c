@@ -111,6 +111,7 @@ enum err builder_enlist(struct workshop *w, struct why *why)
                                      .name = w->options.name,
                                      .enroll = enroll,
                                      .enroll_arg = w,
+                                     .beats_idle = true,
                                      .stop = w->options.stop,
                                      .log = w->options.log,
                                      .quit = w->options.quit,

@@ -179,7 +179,7 @@ void enlist_beat(struct enlist *x, int n_held, int64_t done, int64_t failed, dou
     struct agent_beat_result result;
 
     assert(failed <= done);
-    if (!n_held && idle_ns && now_ns - idle_ns < ENLIST_BEAT_MS * INT64_C(1000000))
+    if (!x->options.beats_idle && !n_held && idle_ns && now_ns - idle_ns < ENLIST_BEAT_MS * INT64_C(1000000))
         return;
     args.temperature = host_temperature_c();
     args.load = host_load();

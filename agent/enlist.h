@@ -24,6 +24,7 @@ struct enlist_options {
     /* Makes the call that registers, under x->nonce, with x->client; *lease_ms is how long leases live. */
     enum err (*enroll)(struct enlist *x, int64_t *lease_ms, void *arg, struct why *why);
     void *enroll_arg;
+    bool beats_idle; /* the tracker counts on it only if it was heard of within a lease: it beats without work, too */
     atomic_bool *stop;
     void (*log)(int level, const char *line, void *arg);
     void *log_arg;
@@ -60,7 +61,7 @@ void enlist_again(struct enlist *e);
 void enlist_polled(struct enlist *x, enum err e, bool drain, struct why *why);
 
 /* Tells the tracker how this agent is (canary_ns 0: not known), unless it held nothing at the last beat either, which
- * is no ENLIST_BEAT_MS ago; notes when it is asked to leave. */
+ * is no ENLIST_BEAT_MS ago (beats_idle: in any case); notes when it is asked to leave. */
 void enlist_beat(struct enlist *e, int n_held, int64_t done, int64_t failed, double canary_ns);
 
 /* Gives the leases back; nothing to do where it never registered. From any thread. */

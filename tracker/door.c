@@ -200,7 +200,7 @@ void door_shown(struct door *d, uint32_t pipe)
         return;
     pthread_mutex_lock(&d->lock);
     v = table_get_i64(&d->pipes, pipe);
-    if (v && !v->shown) {
+    if (v && !v->shown && !v->refused) {
         v->shown = true;
         unlink_stranger(d, v);
     }
@@ -341,15 +341,16 @@ static bool is_to_go(const struct door *d, const struct visitor *v, int64_t now,
  * sees it, these peers hang up. */
 static void end_strangers(struct door *d)
 {
-    const int64_t now = clock_now_ns();
     struct place from;
+    int64_t now;
     int n_younger;
 
     pthread_mutex_lock(&d->lock);
+    now = clock_now_ns(); /* behind all since_ns: a handshake that ends meanwhile begins anew */
     n_younger = atomic_load(&d->n_strangers) - 1;
     for (const struct visitor *v = d->first; v; v = v->next, n_younger--)
-        if (v->fd >= 0 && peer_of(v->fd, &from) && is_same(&from, &v->from) && is_to_go(d, v, now, n_younger))
-            shutdown(v->fd, SHUT_RDWR);
+        if (v->fd >= 0 && is_to_go(d, v, now, n_younger) && peer_of(v->fd, &from) && is_same(&from, &v->from))
+            shutdown(v->fd, SHUT_RDWR); /* asked for at the last moment: nng may have closed it, and opened another */
     pthread_mutex_unlock(&d->lock);
 }
 

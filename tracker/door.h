@@ -30,8 +30,8 @@ enum err door_open(int64_t n_connections, struct door **out);
 /* Connections to this port begin with a TLS handshake, which nng 1.5 waits for without end: once, at the start. */
 void door_expect_tls(struct door *d, int port);
 
-/* A connection came (refused: it is ended as soon as its socket is found), its peer showed who he is (again and again:
- * costs little), it went. From any thread. */
+/* A connection came (refused: it is ended as soon as its socket is found, whoever it is), its peer showed who he is
+ * (again and again: costs little), it went. From any thread. */
 void door_came(struct door *d, nng_pipe p, bool refused);
 void door_shown(struct door *d, uint32_t pipe);
 /* A whole message of so many bytes came; it does not count as sent any more: where those wait is bounded elsewhere. */

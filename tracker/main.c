@@ -221,13 +221,16 @@ static void look_after_revoked(struct revoked *r, struct server *s, bool must)
     struct why why = {""};
     struct buf old;
     bool changed;
+    enum err e = ERR_OK;
 
     buf_init(&old, REVOKED_BYTES);
     if (revoked_again(r, must, &old, &changed, &why) != ERR_OK)
         fprintf(stderr, "tune-tracker: %s: the list as it was is in force\n", why.text);
     revision = (struct revision){.list = buf_text(&r->list)};
-    while (changed && server_do(s, revise, &revision) == ERR_BUSY && !server_failed(s, NULL))
+    while (changed && (e = server_do(s, revise, &revision)) == ERR_BUSY && !server_failed(s, NULL))
         clock_sleep_ms(10);
+    if (e) /* the tracker is at its end: its threads may look at `old` until then */
+        return;
     if (changed)
         fprintf(stderr, "tune-tracker: %s was read again; %d sessions ended\n", r->path, revision.n_ended);
     buf_fini(&old);

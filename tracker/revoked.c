@@ -69,13 +69,16 @@ enum err revoked_again(struct revoked *r, bool must, struct buf *old, bool *chan
 {
     struct stat now = {.st_size = 0};
     struct buf fresh;
+    bool stands;
     enum err e;
 
     *changed = false;
     if (!r->path)
         return ERR_OK;
     stat(r->path, &now); /* one that is gone has changed too, once */
-    if (!must && is_same(&now, &r->seen))
+    stands = is_same(&now, &r->last);
+    r->last = now;
+    if (!must && (!stands || is_same(&now, &r->seen)))
         return ERR_OK;
     r->seen = now;
     buf_init(&fresh, REVOKED_BYTES);

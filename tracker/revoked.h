@@ -14,7 +14,8 @@
 struct revoked {
     const char *path; /* NULL = there is no file */
     struct buf list;  /* its text */
-    struct stat seen; /* of the file when it was looked at last */
+    struct stat seen; /* of the file when it was read last */
+    struct stat last; /* when it was looked at last */
 };
 
 /* Reads the file: an identity a line, empty lines and those that begin with # skipped. Keeps `path`. ERR_INPUT with
@@ -22,7 +23,8 @@ struct revoked {
 enum err revoked_open(struct revoked *r, const char *path, struct why *why);
 void revoked_close(struct revoked *r);
 
-/* Reads it again when it has changed since, or in any case with `must`: *changed, and what was before is in `old` then
+/* Reads it again when it has changed since and is as it was at the last look, for it may be half written until then, or
+ * in any case with `must`: *changed, and what was before is in `old` then
  * (initialized; it may be in use still). On failure all stays as it was until the file changes once more. */
 enum err revoked_again(struct revoked *r, bool must, struct buf *old, bool *changed, struct why *why);
 

@@ -293,6 +293,18 @@ static void answer_pages(struct server *sv, struct page *p)
     }
 }
 
+/* Those that were asked for since the last look get no answer but ERR_BUSY. Under the lock. */
+static void turn_pages_away(struct server *sv)
+{
+    for (struct page *p = sv->pages, *next; p; p = next) {
+        next = p->next;
+        p->done = true;
+        sv->n_pages--;
+    }
+    sv->pages = NULL;
+    pthread_cond_broadcast(&sv->page_done);
+}
+
 /* ---- the post loop ---- */
 
 static void answer(struct server *sv, struct caller *left)
@@ -418,6 +430,7 @@ static void *core_loop(void *arg)
     }
     pthread_mutex_lock(&sv->lock);
     sv->stopping = sv->core_ended = true;
+    turn_pages_away(sv);
     pthread_cond_signal(&sv->mail);
     pthread_mutex_unlock(&sv->lock);
     return NULL;

@@ -102,6 +102,23 @@ static void an_agent_that_compiles_itself_says_so_in_its_records(void **state)
     town_close(&t);
 }
 
+/* Its polls are longer than a lease, after which who was not heard of is taken for gone: an agent that could compile
+ * itself would do so. */
+static void an_idle_builder_is_counted_on_all_the_while(void **state)
+{
+    (void)state;
+    for (int s = 10; s < 100; s += 15) {
+        begin();
+        t.agents[0].crew.children.no_compiler = false;
+        job->start_ns = s * WORLD_S;
+        add("", -1);
+        town_run(&t, 600);
+        expect(0, STATUS_OK, "", "");
+        assert_string_equal(job->trials[0].record.built_by, "b0");
+        town_close(&t);
+    }
+}
+
 static void a_failed_build_is_the_record_of_its_trial(void **state)
 {
     (void)state;
@@ -563,6 +580,7 @@ int main(void)
         cmocka_unit_test(code_comes_from_a_builder),
         cmocka_unit_test(a_program_is_built_once),
         cmocka_unit_test(an_agent_that_compiles_itself_says_so_in_its_records),
+        cmocka_unit_test(an_idle_builder_is_counted_on_all_the_while),
         cmocka_unit_test(a_failed_build_is_the_record_of_its_trial),
         cmocka_unit_test(a_trial_whose_anchor_does_not_compile_is_timed_without),
         cmocka_unit_test(sources_that_are_missing_are_told),

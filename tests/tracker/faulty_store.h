@@ -14,6 +14,7 @@ struct store_faults {
     _Atomic int64_t fail_at;                /* this one ends with ERR_IO; 0 = none */
     _Atomic bool flush_waits, backup_waits; /* a flush, a backup does not begin while it is true */
     _Atomic bool flush_fails;
+    _Atomic bool failure_waits; /* a commit that fails does not end while it is true */
 };
 extern struct store_faults store_faults;
 extern const struct store_ops faulty_store;

@@ -26,12 +26,13 @@ static nng_socket s;
 static int port;
 static atomic_int n_came, n_went;
 static atomic_uint last_pipe; /* that came */
+static atomic_bool full;
 
 static void note(nng_pipe p, nng_pipe_ev event, void *arg)
 {
     (void)arg;
     if (event == NNG_PIPE_EV_ADD_PRE) {
-        door_came(door, p, false);
+        door_came(door, p, atomic_load(&full));
         atomic_store(&last_pipe, (unsigned)nng_pipe_id(p));
         atomic_fetch_add(&n_came, 1);
     } else {
@@ -175,12 +176,31 @@ static void a_stranger_who_sends_much_goes(void **state)
     leave(fds, 4);
 }
 
+/* Where there is no place for him, it does not help him to say at once who he is. */
+static void who_is_refused_goes_though_he_is_known(void **state)
+{
+    int fds[2];
+
+    (void)state;
+    atomic_store(&full, true);
+    fds[0] = come_from(6);
+    door_shown(door, atomic_load(&last_pipe));
+    atomic_store(&full, false);
+    fds[1] = come_from(6);
+    door_shown(door, atomic_load(&last_pipe));
+    await_gone(fds, 1, 1);
+    assert_true(is_sent_away(fds[0]));
+    assert_false(is_sent_away(fds[1]));
+    leave(fds, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_crowd_is_of_one_address),
         cmocka_unit_test(two_addresses_are_two_crowds),
         cmocka_unit_test(a_stranger_who_sends_much_goes),
+        cmocka_unit_test(who_is_refused_goes_though_he_is_known),
     };
 
     return cmocka_run_group_tests(tests, open_door, NULL); /* the door stays: its thread has no end */

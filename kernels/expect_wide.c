@@ -18,7 +18,8 @@
 /* Powers of two by which factors are far from 1; their products are not, or are by as much as outputs are. */
 #define WIDE_X 88
 #define TINY_W 76      /* of weights of output channels */
-#define BAND_X 0x1p80  /* and of inputs of a band */
+#define BAND_X 0x1p100 /* and of inputs of a band */
+#define MOST_BAND_W 1024
 #define FEW_PRODUCTS 4 /* in sums of few, about */
 #define TURNED_X (-112)
 #define TURNED_Y (-40)
@@ -362,7 +363,7 @@ static void widen_banded(const struct workload *w, struct tensor *t)
     }
     f->kind = FILL_WIDE;
     f->hi *= tiny;
-    f->step = MOST_F32 / tiny;
+    f->step = MOST_BAND_W / tiny; /* sums of their products are finite */
     f->block = is(t, "w") ? terms_of(t) : block_of(t);
 }
 

@@ -9,5 +9,5 @@ names: dict = {"__name__": "__main__"}
 cells = ["".join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "code"]
 for i, cell in enumerate(cells, 1):
     exec(compile(cell, f"{sys.argv[1]}, cell {i}", "exec"), names)
-assert names["env"]["best"]["status"] == "ok" and names["run"].best["status"] == "ok"
+assert names["env"]["best_config"]["status"] == "ok" and names["run"].best["status"] == "ok"
 print(f"{len(cells)} cells")

@@ -298,7 +298,7 @@ class Interrupts(unittest.TestCase):
         more = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": {**os.environ, **env}}
         child = subprocess.Popen([sys.executable, "-c", code], **more)
         for is_ready in ready:
-            for _ in range(600):
+            for _ in range(2000):
                 if is_ready():
                     break
                 time.sleep(0.05)
@@ -306,7 +306,7 @@ class Interrupts(unittest.TestCase):
                 child.kill()
                 self.fail(child.communicate()[1])
             child.send_signal(signal.SIGINT)
-        said = child.communicate(timeout=60)[1]
+        said = child.communicate(timeout=120)[1]
         self.assertIn("KeyboardInterrupt", said)
         self.assertEqual(child.returncode, -signal.SIGINT, said)
         return said
@@ -345,7 +345,7 @@ tune.run(device={REPLAY!r}, trials=200, seed=1, output="i.jsonl", callback=slow_
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self.interrupted(code, [has("ready"), has("1")], TUNE_PROGRAM=os.path.abspath("notes"))
-            for _ in range(100):
+            for _ in range(600):
                 if has("ended")():
                     break
                 time.sleep(0.05)
@@ -360,7 +360,7 @@ class Words(unittest.TestCase):
         code = "import tune\ntry:\n tune.run('x')\nexcept tune.TuneError as e:\n print(e)"
         env = {**os.environ, "TUNE_PROGRAM": os.path.abspath("says")}
         done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
-        self.assertEqual(done.stderr, "tune: the tracker is out of reach\n")
+        self.assertEqual(done.stderr.splitlines()[0], "tune: the tracker is out of reach")
         self.assertEqual(done.stdout, "the tracker is out of reach\nno such thing\n")
 
 

@@ -112,14 +112,10 @@ class Process:
     def end(self) -> "tuple[int, str]":
         """Waits for the end; exit code and what it said on standard error."""
         assert self._child.stdout is not None
-        try:
-            with self._child.stdout as rest:
-                for _ in rest:
-                    pass
-            code = self._child.wait()
-        except BaseException:  # Ctrl-C once more
-            self.stop()
-            raise
+        for _ in self._child.stdout:
+            pass
+        code = self._child.wait()
+        self._child.stdout.close()
         self._listener.join(AT_THE_END_S)  # a searcher's process may hold the pipe for longer
         return code, "".join(self._said)
 
@@ -133,9 +129,13 @@ def drive(process: Process, callbacks: Sequence[Callback]) -> "tuple[int, str, O
                 done = event
             for callback in callbacks:
                 callback(event)
+        code, words = process.end()
     except BaseException:
-        process.stop()
-        process.end()
+        try:
+            process.stop()
+            process.end()
+        except BaseException:  # Ctrl-C once more
+            process.stop()
+            raise
         raise
-    code, words = process.end()
     return code, words, done

@@ -238,14 +238,16 @@ static bool is_silent(int fd)
     return info_of(fd).tcpi_bytes_received < LEAST_HELLO;
 }
 
-/* Is it he who has to send something, and not nng that has to read or to answer? */
+/* Has he, and not nng, had to send something for two looks or more? An answer needs its time on the way, however long
+ * he waited for nng before: in a crowd of agents that all come at once the oldest is the next to be answered. */
 static bool is_his_turn(int fd)
 {
     const struct tcp_info info = info_of(fd);
     int n_unread = 0;
 
     ioctl(fd, FIONREAD, &n_unread);
-    return n_unread == 0 && (is_silent(fd) || info.tcpi_last_data_sent <= info.tcpi_last_data_recv);
+    return n_unread == 0 && info.tcpi_last_data_sent > 2 * DOOR_TICK_MS &&
+           (is_silent(fd) || info.tcpi_last_data_sent <= info.tcpi_last_data_recv);
 }
 
 /* A connection whose handshake goes on, met for the first time. */

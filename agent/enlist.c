@@ -153,10 +153,11 @@ void enlist_leave(struct enlist *x, const char *words)
 
 void enlist_polled(struct enlist *x, enum err e, bool drain, struct why *why)
 {
+    x->n_refused = e == ERR_AUTH ? x->n_refused + 1 : 0;
     if (client_tracker_restarted(x->client) || e == ERR_NOT_FOUND) {
         enlist_tell(x, 0, "the tracker was restarted: registering again");
         enlist_again(x);
-    } else if (e == ERR_EXISTS || e == ERR_STALE) {
+    } else if (e == ERR_EXISTS || e == ERR_STALE || x->n_refused == ENLIST_REFUSALS) {
         snprintf(why->text + strlen(why->text), sizeof why->text - strlen(why->text), ": leaving");
         enlist_leave(x, why->text);
         enlist_nap(x, ENLIST_WAIT_MS);

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #define ENLIST_RETRY_MS 1000
+#define ENLIST_REFUSALS 5     /* in a row, a try a second: then it leaves */
 #define ENLIST_WAIT_MS 50000  /* of a long poll */
 #define ENLIST_BEAT_MS 300000 /* between two beats of an agent that holds nothing: its polls tell more often */
 
@@ -43,6 +44,7 @@ struct enlist {
     atomic_int renew_ms;     /* how often leases are to be renewed */
     atomic_bool drain;       /* the tracker asks this agent to leave */
     bool knows_builds;       /* the tracker hands out builds */
+    int n_refused;           /* polls since the last one that the tracker let in: its key may be taken back */
     _Atomic int64_t idle_ns; /* when the last beat was sent, if it said that nothing is held; 0 = it did not */
     _Atomic int64_t told_ns; /* when people were last told that it is out of reach; 0 = never */
 };
@@ -57,7 +59,7 @@ void enlist_close(struct enlist *e);
 void enlist_again(struct enlist *e);
 
 /* How a long poll for work of ENLIST_WAIT_MS ended, and whether the tracker asked to drain: sees to that, to restarts,
- * and to a second process of this name. */
+ * a second process of this name, and a key that is worth nothing any more. */
 void enlist_polled(struct enlist *x, enum err e, bool drain, struct why *why);
 
 /* Tells the tracker how this agent is (canary_ns 0: not known), unless it held nothing at the last beat either, which

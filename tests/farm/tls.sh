@@ -20,7 +20,9 @@ unset TUNE_TRACKER TUNE_KEY_FILE TUNE_CA_FILE TUNE_CERT_FILE
 "$bin/tune" keygen --key-file farm.key --user me me.key -q || fail "no user's key"
 [ "$(stat -c %a tracker.pem ca/ca.key | sort -u)" = 600 ] || fail "private keys may be read by others"
 
-"$bin/tune-tracker" --listen tls+tcp://127.0.0.1:0 --cert tracker.pem --ca ca/ca.pem --key-file farm.key --store store --lease 3s \
+echo "# nobody" >revoked
+
+"$bin/tune-tracker" --listen tls+tcp://127.0.0.1:0 --cert tracker.pem --ca ca/ca.pem --key-file farm.key --revoked revoked --store store --lease 3s \
     --workers 1 --url-file url >tracker.out 2>&1 &
 children="$children $!"
 tries=0
@@ -37,7 +39,8 @@ esac
 recorded_space space 1
 TUNE_CA_FILE=ca/ca.pem TUNE_CERT_FILE=one.pem TUNE_KEY_FILE=one.key "$bin/tune-agent" --tracker "$url" --name one --key test --device replay:space.json \
     >agent.out 2>&1 &
-children="$children $!"
+agent=$!
+children="$children $agent"
 export TUNE_KEY_FILE=me.key
 tls="--ca ca/ca.pem --cert me.pem"
 tries=0
@@ -68,4 +71,12 @@ grep -q "^ok *certificate *CN=127.0.0.1, O=tune, until 20" doctor.out || fail "t
 grep -q "^FAILED *certificate .*is not of the authority in other/ca.pem" doctor.out || fail "tune doctor does not tell of another authority"
 "$bin/tune" status --tracker "$url" --ca ca/ca.pem >status.out 2>&1 && fail "served without a certificate"
 grep -q "it wants a certificate (--cert FILE)" status.out || fail "no words about the certificate"
+# its key is taken back: it says so at its next try, which new work brings, and leaves
+echo "agent:one" >revoked
+sleep 1
+# shellcheck disable=SC2086
+"$bin/tune" submit --device replay:space.json --tracker "$url" $tls --key test --trials 10 --strategy random --seed 3 >submit.out 2>&1 ||
+    fail "tune submit ended with $?"
+wait "$agent" || true
+grep -q "the key of agent:one was taken back: leaving" agent.out || fail "an agent whose key was taken back does not say so"
 echo "over TLS: $(grep -c '"purpose":"search"' log.jsonl) trials"

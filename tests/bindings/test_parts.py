@@ -187,6 +187,35 @@ class Sizes(unittest.TestCase):
             self.assertRegex(said.replace(" ", "="), macro + r"\b")
 
 
+    def test_macros_of_one_run_here_are_those_of_the_job(self):
+        """Text divides as C does at each division, and what is no whole number is one in neither."""
+        defines = {"EVEN": "a / 2 * 2", "PART": "a * 0.5", "F": lambda p: p["a"] / 2}
+        kernel = _spec.Kernel("k", "__kernel void k() {}", 100, [], {"a": [3, 4]}, defines=defines)
+        kernel.write(".")
+        for a, macros in ((3, {"EVEN=2", "PART=1.5", "F=1.5"}), (4, {"EVEN=4", "PART=2", "F=2"})):
+            self.assertLessEqual({f"-D{m}" for m in macros}, set(kernel.options({"a": a})))
+            said = tune.call("show", "--kernel-spec", "job.json", "-c", f"a={a}").replace(" ", "=")
+            for macro in macros:
+                self.assertRegex(said, re.escape(macro) + r"\s")
+
+    def test_a_file_whose_name_ends_as_anothers_stays_named(self):
+        for name in ("a.h", "data.h"):
+            with open(name, "w", encoding="utf-8") as f:
+                f.write(f"/* {name} */")
+        with open("two.cl", "w", encoding="utf-8") as f:
+            f.write('#include "a.h"\n#include "data.h"\n__kernel void k() {}')
+        kernel = _spec.Kernel("k", ["two.cl", "a.h", "data.h"], 100, [], {"a": [1]})
+        with open(kernel.write("."), encoding="utf-8") as f:
+            job = json.load(f)["KernelSpecification"]
+        with open(job["KernelFile"], encoding="utf-8") as f:
+            names = re.findall('"(.*)"', f.read())
+        texts = []
+        for name in names:
+            with open(name, encoding="utf-8") as f:
+                texts.append(f.read())
+        self.assertEqual(texts, ["/* a.h */", "/* data.h */"])
+
+
 class Metrics(unittest.TestCase):
     def test_text_is_read_and_functions_are_called_in_order(self):
         result = {"time": 4.0, "n": 8}
@@ -362,6 +391,16 @@ class Words(unittest.TestCase):
         done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
         self.assertEqual(done.stderr.splitlines()[0], "tune: the tracker is out of reach")
         self.assertEqual(done.stdout, "the tracker is out of reach\nno such thing\n")
+
+    def test_many_words_do_not_hold_the_run_up(self):
+        """More than a pipe holds, in lines: a reader that paused at each would take an hour."""
+        with open("says", "w", encoding="utf-8") as f:
+            f.write("#!/bin/sh\nyes 'tune: a line of a log that is passed over' | head -n 4000 >&2\nexit 1\n")
+        os.chmod("says", 0o755)
+        code = "import tune\ntry:\n tune.run('x')\nexcept tune.TuneError as e:\n print(str(e).count('that'))"
+        env = {**os.environ, "TUNE_PROGRAM": os.path.abspath("says")}
+        done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.stdout, "20\n", done.stderr)  # the last ones
 
 
 class Links(unittest.TestCase):

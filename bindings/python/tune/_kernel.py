@@ -106,7 +106,7 @@ _OBJECTIVES = ("time", "energy", "edp")
 def _refuse(options: "dict[str, Any]") -> None:
     """Takes those of _REFUSED out of the options; TypeError for one that asks for something."""
     for name in [n for n in options if n in _REFUSED]:
-        if options.pop(name) not in (None, False):
+        if options.pop(name):
             raise TypeError(f"{name}: {_REFUSED[name]}")
 
 

@@ -2,13 +2,17 @@
 """The `tune` program: where it is, and runs of it with its events."""
 from __future__ import annotations
 
+import codecs
 import json
 import os
+import select
 import shutil
 import signal
 import subprocess
 import sys
 import threading
+import time
+from collections import deque
 from typing import Any, Callable, Iterator, Mapping, Optional, Sequence
 
 Event = Mapping[str, Any]
@@ -85,14 +89,23 @@ class Process:
         self._listener.start()
 
     def _listen(self) -> None:
+        """All is read at once, so that the child never waits for a full pipe, and shown when it is not of the end."""
         assert self._child.stderr is not None
-        with self._child.stderr as lines:
-            for line in lines:
-                self._said.append(line.decode(errors="replace"))
-                try:
-                    self._child.wait(AT_THE_END_S)
-                except subprocess.TimeoutExpired:
-                    print(self._said[-1], end="", file=sys.stderr, flush=True)
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        waiting: "deque[tuple[float, str]]" = deque()
+        with self._child.stderr as pipe:
+            while True:
+                left = max(waiting[0][0] - time.monotonic(), 0) if waiting else None
+                if select.select([pipe], [], [], left)[0]:
+                    piece = os.read(pipe.fileno(), 1 << 16)
+                    if not piece:
+                        return
+                    self._said.append(decoder.decode(piece))
+                    waiting.append((time.monotonic() + AT_THE_END_S, self._said[-1]))
+                while waiting and waiting[0][0] <= time.monotonic():
+                    text = waiting.popleft()[1]
+                    if self._child.poll() is None:
+                        print(text, end="", file=sys.stderr, flush=True)
 
     def events(self) -> Iterator[Event]:
         assert self._child.stdout is not None

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Iterator, Mapping, Optional, Sequence, Union
 
-from . import _express, _restrict
+from . import _express, _metrics, _restrict
 
 _GRID = ("grid_size_x", "grid_size_y", "grid_size_z")
 DEFAULT_BLOCK_X = 256  # Kernel Tuner's, where block_size_x is no parameter
@@ -238,8 +238,7 @@ class Kernel:
                 raise ValueError(f"defines['{name}']: it is a parameter, which is a macro of that name")
             is_text = isinstance(value, str)
             if callable(value) or (is_text and any(re.search(rf"\b{re.escape(p)}\b", value) for p in self._values)):
-                text = _express.text_of(value, self._values, f"defines['{name}']")
-                varying[name] = re.sub("/+", "//", text) if is_text else text  # text divides as C does
+                varying[name] = _express.text_of(_as_c(value), self._values, f"defines['{name}']")
             else:
                 same[name] = value
         return same, varying
@@ -248,7 +247,7 @@ class Kernel:
         """Of the compiler, for one config."""
         same, varying = self._defines()
         own = {**dict(zip(_GRID, self.launch(config)[0])), **(self.defines or {})}
-        more = {name: int(_express.number_of(own[name], config)) for name in varying}
+        more = {name: _macro_of(own[name], config) for name in varying}
         return [*self._compiler_options(), *(f"-D{n}={v}" for n, v in {**same, **more, **config}.items())]
 
     def _compiler_options(self) -> "list[str]":
@@ -295,12 +294,14 @@ class Kernel:
         suffix = ".cl" if self.language == "OpenCL" else ".cu"
         if self._path and not self._others:
             return self._path
-        text = self._text
+        names = {}
         for other in self._others:
             their_text, path = text_of(other)
             if not path:
                 raise ValueError("kernel_source: of several the second and later ones are files")
-            text = text.replace(os.fspath(other), w.file(their_text.encode(), os.path.splitext(path)[1]))
+            names[os.fspath(other)] = w.file(their_text.encode(), os.path.splitext(path)[1])
+        # whole names: that of one may be the end of another's
+        text = re.sub(r'"([^"\n]+)(?=")', lambda m: '"' + names.get(m[1], m[1]), self._text)
         return w.file(text.encode(), suffix)
 
     def _write_arguments(self, w: Writer) -> "dict[str, Any]":
@@ -323,6 +324,18 @@ class Kernel:
         if "Configuration" in given:  # what it does not name has its first value
             out["Configuration"] = {**{n: each[0] for n, each in self._values.items()}, **given["Configuration"]}
         return out if self.atol is None else {**out, **_tolerance(self.atol)}
+
+
+def _as_c(value: Any) -> Any:
+    """Text of a macro divides as C does."""
+    return re.sub("/+", "//", value) if isinstance(value, str) else value
+
+
+def _macro_of(value: Any, config: "Mapping[str, Any]") -> str:
+    """A macro's number as `tune` writes it: one that is whole without a point."""
+    text = isinstance(value, str)
+    number = float(_metrics.value_of(_as_c(value), config)) if text else _express.number_of(value, config)
+    return str(int(number)) if number.is_integer() else repr(number)
 
 
 def _listed(value: Any) -> "list[Any]":

@@ -200,10 +200,17 @@ bool eltwise_takes_any(const struct workload *w)
 #define MOST_INSIDE 1e30 /* of results that are arguments: no infinity meets another */
 #define WIDE_LO (-30)    /* where the powers of e round 0 are 1 */
 #define WIDE_LO_F16 (-14)
-#define WIDE_HI 17       /* beyond what powers of e reach, and where angles have few digits left */
-#define WIDE_HI_F16 9    /* beyond the root of the largest power of e, and what is 1 or 0 behind it */
-#define MOST_OF_EXP 88.7 /* whose power of e is a float, which is not so of 88.73 */
-#define MOST_BASE 8.0    /* of powers whose exponents are numbers, too */
+#define WIDE_HI 17        /* beyond what powers of e reach, and where angles have few digits left */
+#define WIDE_HI_F16 9     /* beyond the root of the largest power of e, and what is 1 or 0 behind it */
+#define MOST_OF_EXP 88.7  /* whose power of e is a float, which is not so of 88.73 */
+#define MOST_BASE 8.0     /* of powers whose exponents are numbers, too */
+#define MOST_ANGLE 0x1p18 /* of what a sine is taken: beyond, an argument's last place is a part of a turn */
+
+/* Has the function a period, so that it is not sure where its argument is rounded and large? */
+static bool is_of_angle(const struct eltwise_function *f)
+{
+    return strcmp(f->name, "sin") == 0 || strcmp(f->name, "cos") == 0 || strcmp(f->name, "tan") == 0;
+}
 
 /* The largest |f| where arguments are up to x: at the corners, and not below an argument. */
 static double most_of(const struct eltwise_function *f, const double *x)
@@ -222,7 +229,8 @@ static double most_of(const struct eltwise_function *f, const double *x)
     return most;
 }
 
-/* Is every result but the last, which may be infinite, far from that where inputs are up to `most`? */
+/* Is every result but the last, which may be infinite, far from that where inputs are up to `most`, and no angle large?
+ */
 static bool stays_inside(const struct eltwise *chain, double most)
 {
     double of[ELTWISE_MAX_NODES];
@@ -236,6 +244,8 @@ static bool stays_inside(const struct eltwise *chain, double most)
             continue;
         for (int k = 0; k < eltwise_functions[node->function].n_args; k++)
             x[k] = of[node->args[k]];
+        if (is_of_angle(&eltwise_functions[node->function]) && x[0] > MOST_ANGLE)
+            return false;
         of[i] = most_of(&eltwise_functions[node->function], x);
         if (!(of[i] <= MOST_INSIDE) && i + 1 < chain->n_nodes)
             return false;
@@ -296,7 +306,8 @@ static struct program_fill spread(struct range r, unsigned has_sign, int i_input
                                  .step = has_sign >> i_input & 1 ? FILL_FLOATS_NOT_0 : FILL_FLOATS_ABOVE_0};
 }
 
-/* Is each result of the i-th elements a number, those that are arguments neither far from 1 nor next to 0? */
+/* Is each result of the i-th elements a number, those that are arguments neither far from 1 nor next to 0, and no angle
+ * large? */
 static bool has_results(const struct eltwise *chain, struct range r, unsigned has_sign, int64_t i)
 {
     double of[ELTWISE_MAX_NODES];
@@ -316,6 +327,8 @@ static bool has_results(const struct eltwise *chain, struct range r, unsigned ha
             continue;
         for (int a = 0; a < eltwise_functions[node->function].n_args; a++)
             x[a] = of[node->args[a]];
+        if (is_of_angle(&eltwise_functions[node->function]) && fabs(x[0]) > MOST_ANGLE)
+            return false;
         of[k] = eltwise_functions[node->function].of(x);
         if (isnan(of[k]) || (!is_last && of[k] != 0 && !(fabs(of[k]) <= MOST_INSIDE && fabs(of[k]) >= 1 / MOST_INSIDE)))
             return false;

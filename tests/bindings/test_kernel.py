@@ -78,6 +78,19 @@ class Kernel(unittest.TestCase):
         self.assertAlmostEqual(best["ns"], best["time"] * 1e6)
         self.assertIn("name", env["device"])
 
+    def test_an_answer_may_be_infinite_beside_a_tolerance(self):
+        """The tolerance is of the largest finite value: others are still compared."""
+        source = "__kernel void k(__global const float *x, __global float *y) { int i = get_global_id(0); y[i] = x[i] * 2; }"
+        x = np.arange(256, dtype=np.float32)
+        x[3] = np.inf
+        x.flags.writeable = False
+        for off, status in ((0, "ok"), (5, "wrong")):
+            answer = x * 2
+            answer[7] += off
+            args = [x, np.zeros(256, np.float32)]
+            results, _ = tune.tune_kernel("k", source, 256, args, {"block_size_x": [64]}, answer=[None, answer], atol=1e-3, **FAST)
+            self.assertEqual([r["status"] for r in results], [status])
+
     def test_sizes_and_macros_may_be_functions_and_sources_several(self):
         with open("sum.h", "w", encoding="utf-8") as f:
             f.write("#define SUM(x, y) ((x) + (y) + (VEC == 3))")

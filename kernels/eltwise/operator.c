@@ -292,23 +292,23 @@ static bool is_finite_at_0(const struct eltwise *chain)
  * below 1, acosh above. */
 static const struct range {
     int lo, hi;
-} ranges[] = {{-120, 120}, {-60, 60}, {-30, 30}, {-14, 14}, {-6, 6}, {-3, 3}, {-40, -1}, {-14, -1}, {1, 60}, {1, 10}};
+} ranges[] = {{-120, 120}, {-60, 60}, {-30, 30}, {-14, 14}, {-6, 6}, {-3, 3}, {-40, -1}, {-14, -1}, {1, 60}, {1, 10}},
+  small = {-14, -1}, large = {1, 10}; /* of differences, whose inputs are not alike */
 #define N_RANGES (sizeof ranges / sizeof ranges[0])
 #define N_TRIED 1024
 
-/* `has_sign`: bits of inputs that may be below 0. */
-static struct program_fill spread(struct range r, unsigned has_sign, int i_input, uint64_t seed)
+static struct program_fill spread(struct range r, bool has_sign, uint64_t seed)
 {
     return (struct program_fill){.kind = FILL_FLOATS,
                                  .seed = seed,
                                  .lo = r.lo,
                                  .hi = r.hi,
-                                 .step = has_sign >> i_input & 1 ? FILL_FLOATS_NOT_0 : FILL_FLOATS_ABOVE_0};
+                                 .step = has_sign ? FILL_FLOATS_NOT_0 : FILL_FLOATS_ABOVE_0};
 }
 
-/* Is each result of the i-th elements a number, those that are arguments neither far from 1 nor next to 0, and no angle
- * large? */
-static bool has_results(const struct eltwise *chain, struct range r, unsigned has_sign, int64_t i)
+/* Is each result of the i-th elements of the inputs' data a number, those that are arguments neither far from 1 nor
+ * next to 0, and no angle large? */
+static bool has_results(const struct eltwise *chain, const struct program_fill *data, int64_t i)
 {
     double of[ELTWISE_MAX_NODES];
 
@@ -317,12 +317,7 @@ static bool has_results(const struct eltwise *chain, struct range r, unsigned ha
         const bool is_last = k + 1 == chain->n_nodes;
         double x[3] = {0};
 
-        of[k] = (double)node->number;
-        if (node->input >= 0) {
-            const struct program_fill f = spread(r, has_sign, node->input, (uint64_t)node->input);
-
-            of[k] = fill_elem(&f, DTYPE_F32, i);
-        }
+        of[k] = node->input >= 0 ? fill_elem(&data[node->input], DTYPE_F32, i) : (double)node->number;
         if (node->function < 0)
             continue;
         for (int a = 0; a < eltwise_functions[node->function].n_args; a++)
@@ -336,30 +331,49 @@ static bool has_results(const struct eltwise *chain, struct range r, unsigned ha
     return true;
 }
 
-static bool takes(const struct eltwise *chain, struct range r, unsigned has_sign)
+static bool takes(const struct eltwise *chain, const struct program_fill *data)
 {
     for (int64_t i = 0; i < N_TRIED; i++)
-        if (!has_results(chain, r, has_sign, i))
+        if (!has_results(chain, data, i))
             return false;
     return true;
 }
 
-/* The widest range that has results throughout, with either sign wherever that is so, too; `normal` when none has. */
+/* One range for all inputs; with either sign wherever there are results throughout, too. */
+static bool takes_range(const struct eltwise *chain, struct range r, struct program_fill *data)
+{
+    for (int i = 0; i < chain->n_inputs; i++)
+        data[i] = spread(r, false, (uint64_t)i);
+    if (!takes(chain, data))
+        return false;
+    for (int i = 0; i < chain->n_inputs; i++) {
+        data[i] = spread(r, true, (uint64_t)i);
+        if (!takes(chain, data))
+            data[i] = spread(r, false, (uint64_t)i);
+    }
+    return true;
+}
+
+/* The widest range that has results throughout, else large numbers in some inputs and small ones in the others, as the
+ * root of a difference wants; `normal` when none of it has. */
 static struct program_fill spread_of(const struct eltwise *chain, enum dtype t, int i_input,
                                      const struct program_fill *normal)
 {
     const int most = t == DTYPE_F16 ? 14 : 120;
+    struct program_fill data[ELTWISE_MAX_INPUTS];
+    bool found = false;
 
-    for (size_t k = 0; k < N_RANGES; k++) {
-        unsigned has_sign = 0;
-
-        if (ranges[k].lo < -most || ranges[k].hi > most || !takes(chain, ranges[k], has_sign))
-            continue;
+    for (size_t k = 0; k < N_RANGES && !found; k++)
+        found = ranges[k].lo >= -most && ranges[k].hi <= most && takes_range(chain, ranges[k], data);
+    for (unsigned larger = 1; larger + 1 < 1u << chain->n_inputs && !found; larger++) {
         for (int i = 0; i < chain->n_inputs; i++)
-            has_sign |= takes(chain, ranges[k], has_sign | 1u << i) ? 1u << i : 0;
-        return spread(ranges[k], has_sign, i_input, normal->seed);
+            data[i] = spread(larger >> i & 1 ? large : small, false, (uint64_t)i);
+        found = takes(chain, data);
     }
-    return *normal;
+    if (!found)
+        return *normal;
+    data[i_input].seed = normal->seed;
+    return data[i_input];
 }
 
 struct program_fill eltwise_wide_fill(const struct workload *w, int i_input, const struct program_fill *normal)
@@ -400,7 +414,7 @@ static double whole_bound(const struct eltwise *chain, enum dtype t)
 
 /* Random data: normal; round 2 and above 0.5 where roots and quotients are taken, else within -1 and 1 where arcs are.
  */
-static void fill(const struct eltwise *chain, struct tensor *t, int i_input)
+static void fill_usual(const struct eltwise *chain, struct tensor *t, int i_input)
 {
     static const uint64_t seeds[] = {SEED_X, SEED_RESIDUAL, SEED_BIAS, SEED_OFFSET};
     const double most = whole_bound(chain, t->dtype);
@@ -411,6 +425,25 @@ static void fill(const struct eltwise *chain, struct tensor *t, int i_input)
             of[eltwise_functions[chain->nodes[i].function].domain] = true;
     tensor_fills(t, seeds[i_input], most > 0 ? most : 1, of[DOMAIN_POSITIVE] || of[DOMAIN_WITHIN_1] ? 0.25 : 1);
     t->random.lo = of[DOMAIN_POSITIVE] ? 2 : 0;
+}
+
+/* The same, but spread where that has results throughout and the usual data have not: outputs are numbers. */
+static void fill(const struct eltwise *chain, struct tensor *t, int i_input)
+{
+    struct program_fill usual[ELTWISE_MAX_INPUTS];
+    bool has_domain = false;
+
+    for (int i = 0; i < chain->n_nodes; i++)
+        has_domain |= chain->nodes[i].function >= 0 && eltwise_functions[chain->nodes[i].function].domain;
+    for (int i = 0; i < chain->n_inputs; i++) {
+        struct tensor other = {.dtype = t->dtype};
+
+        fill_usual(chain, &other, i);
+        usual[i] = other.random;
+    }
+    fill_usual(chain, t, i_input);
+    if (has_domain && !takes(chain, usual))
+        t->random = spread_of(chain, t->dtype, i_input, &t->random);
 }
 
 static struct tensor tensor_of(const struct workload *w, const char *name, enum buffer_role role, const int64_t *sizes,

@@ -312,6 +312,53 @@ static void wide_data_of_roots_and_arcs_are_where_they_have_results(void **state
     }
 }
 
+/* Which of the first 3,000 results of an inputs' data is no number; -1: all are. */
+static int64_t first_without_result(const struct workload *w, bool wide)
+{
+    struct tensor list[OPERATOR_MAX_TENSORS];
+    struct eltwise_shape shape;
+    struct eltwise chain;
+
+    eltwise_of(w, &chain, &shape);
+    assert_true((int)w->op->tensors(w, list) > chain.n_inputs);
+    for (int64_t i = 0; i < 3000; i++) {
+        double x[ELTWISE_MAX_INPUTS] = {0};
+
+        for (int k = 0; k < chain.n_inputs; k++) {
+            const struct program_fill f = wide ? eltwise_wide_fill(w, k, &list[k].random) : list[k].random;
+
+            x[k] = fill_elem(&f, DTYPE_F32, i);
+        }
+        if (isnan(eltwise_value(&chain, x)))
+            return i;
+    }
+    return -1;
+}
+
+/* An output that is no number is taken for one that was not written, so the data of either pass give none: of roots and
+ * logarithms of differences one input is small, as a deviation's mean of squares and square of the mean are. */
+static void differences_that_are_rooted_are_above_0(void **state)
+{
+    static const char *const all[] = {
+        "eltwise f32 y=500 f=sqrt(sub(a,b))",        "eltwise f16 y=500 f=sqrt(sub(a,b))",
+        "eltwise f32 y=500 f=sqrt(sub(b,a))",        "eltwise f32 y=500 f=sqrt(add(sub(a,mul(b,b)),0.001))",
+        "eltwise f32 y=500 f=div(a,sqrt(sub(b,c)))", "eltwise f32 y=500 f=log(sub(1,mul(a,a)))",
+        "eltwise f32 y=500 f=asin(sqrt(a))"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        for (int wide = 0; wide < 2; wide++) {
+            struct workload w;
+            int64_t at;
+
+            assert_int_equal(workload_parse(all[i], &w, NULL), ERR_OK);
+            at = first_without_result(&w, wide);
+            if (at >= 0)
+                fail_msg("%s: element %lld of the %s data has no result", all[i], (long long)at,
+                         wide ? "wide" : "usual");
+        }
+}
+
 /* Of a sheet's data: beyond the largest number, finite or next to nothing; each told which. */
 static void results_beyond_the_largest_are_infinite(void **state)
 {
@@ -345,6 +392,7 @@ int main(void)
         cmocka_unit_test(scales_carry_the_errors_of_what_was_before),
         cmocka_unit_test(wide_data_go_as_far_as_results_are_numbers),
         cmocka_unit_test(wide_data_of_roots_and_arcs_are_where_they_have_results),
+        cmocka_unit_test(differences_that_are_rooted_are_above_0),
         cmocka_unit_test(results_beyond_the_largest_are_infinite),
     };
 

@@ -35,9 +35,11 @@ else
 fi
 "$python" "$root/tests/onnx/transformers.py" "$dir/nets" --layers "$layers" --width "$width" "$@" >"$dir/names" 2>"$dir/make.out" ||
     fail "no models"
+all=$layers
 while read -r name; do
     case "$name" in
     fused | sdpa | grouped) layers=1 ;;
+    *) layers=$all ;;
     esac
     holds "$name" f32
     case "$how $name" in

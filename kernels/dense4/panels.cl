@@ -19,6 +19,7 @@
 #define DOT_U8_B 1
 #include "gemm/dot.clh"
 
+#ifndef TUNE_CUDA /* which has no vectors of bytes */
 #define NR (NV * VEC)
 #define GROUPS (BLOCK / 8)                /* of eight weights */
 #define PANEL_INTS (BLOCKS * GROUPS * NR) /* of weights */
@@ -159,3 +160,4 @@ dense4_panels(GLOBAL const int *RESTRICT xq, GLOBAL const float *RESTRICT steps,
             }
     }
 }
+#endif

@@ -7,6 +7,8 @@
  * Knobs: VEC lanes; MR rows of x; ROWS streams; TURNS rows of each; AHEAD bytes that a stream is asked for in advance, 0: not.
  * Launch: local (1, 1, 1); groups (ceil(N / (ROWS*TURNS)), ceil(M / MR), 1). */
 #include "dense4/dense4.clh"
+
+#ifndef TUNE_CUDA /* which has no vectors of bytes */
 #ifndef ROWS
 #define ROWS 2
 #define MR 1
@@ -134,3 +136,4 @@ KERNEL WG_SIZE(1, 1, 1) dense4_streams(GLOBAL const ELEM *RESTRICT x, W_PARAMS, 
             }
     }
 }
+#endif

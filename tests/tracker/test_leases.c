@@ -191,20 +191,23 @@ static void a_trial_is_leased_only_where_its_fingerprint_fits(void **state)
     cJSON_Delete(rig_lease(r, "a", 4, 0));
     rig_add(r, job, 1, 1, 20); /* behind it, for any device */
     cJSON_Delete(rig_lease(r, "a", 4, 1));
-    cJSON_Delete(rig_must(r, "trial_lease", "{'agent':'b','fingerprint':'%s'}", hash_of(-2)));
+    rig_do(r, "agent_register", "{'agent':'c','nonce':'n','key':'cpu','mix':true,'fingerprint':'%s'}", hash_of(-2));
+    cJSON_Delete(rig_must(r, "trial_lease", "{'agent':'c','fingerprint':'%s'}", hash_of(-2)));
     expect_counts(r, job, 0, 2, 0, 0);
 }
 
-static void a_key_of_the_call_goes_before_that_of_the_agent(void **state)
+/* What a key of its own proves is the agent's name; a device that it did not register as is not its. */
+static void an_agent_gets_no_trials_of_another_device(void **state)
 {
     struct rig *r = *state;
-    cJSON *result;
 
     rig_add(r, rig_submit(r, "other"), 0, 1, 10);
     cJSON_Delete(rig_lease(r, "a", 4, 0));
-    result = rig_must(r, "trial_lease", "{'agent':'a','key':'other'}");
-    assert_int_equal(count_in(result, "trials"), 1);
-    cJSON_Delete(result);
+    rig_refused(r, ERR_INPUT, "a is registered as a device of key cpu; expected that, not other", "trial_lease",
+                "{'agent':'a','key':'other'}");
+    rig_refused(r, ERR_INPUT, "a is registered with the fingerprint", "trial_lease", "{'agent':'a','fingerprint':'%s'}",
+                hash_of(-7));
+    cJSON_Delete(rig_must(r, "trial_lease", "{'agent':'a','key':'cpu'}"));
 }
 
 /* ---- deadlines ---- */
@@ -685,7 +688,7 @@ int main(void)
         FACT(a_lease_takes_trials_in_their_order_and_no_more_than_asked),
         FACT(a_lease_ends_where_its_bodies_grow_large),
         FACT(a_trial_is_leased_only_where_its_fingerprint_fits),
-        FACT(a_key_of_the_call_goes_before_that_of_the_agent),
+        FACT(an_agent_gets_no_trials_of_another_device),
         FACT(a_lease_that_is_not_renewed_goes_to_another_agent),
         FACT(a_lease_lives_a_full_period_from_each_renewal),
         FACT(a_renewal_is_only_for_who_has_the_lease),

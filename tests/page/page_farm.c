@@ -30,6 +30,7 @@ static const char *const keys[4] = {"rk3399-mali", "pc-cpu", "rtx-3090", "pixel-
 
 static struct client *c;
 static struct why why;
+static double job_token; /* of the lease of the job that is played */
 
 static cJSON *call(const char *op, cJSON *args)
 {
@@ -221,7 +222,7 @@ static void add_trials(const char *job, int64_t from, int64_t n)
     cJSON *args = cJSON_CreateObject(), *list = cJSON_CreateArray();
 
     cJSON_AddStringToObject(args, "job", job);
-    cJSON_AddNumberToObject(args, "token", 1);
+    cJSON_AddNumberToObject(args, "token", job_token);
     for (int64_t i = from; i < from + n; i++) {
         cJSON *t = cJSON_CreateObject();
 
@@ -277,7 +278,7 @@ static void tell_progress(const char *job, int64_t done, int64_t total)
     cJSON *args = cJSON_CreateObject(), *progress = cJSON_AddObjectToObject(args, "progress");
 
     cJSON_AddStringToObject(args, "job", job);
-    cJSON_AddNumberToObject(args, "token", 1);
+    cJSON_AddNumberToObject(args, "token", job_token);
     cJSON_AddNumberToObject(progress, "done", (double)done);
     cJSON_AddNumberToObject(progress, "total", (double)total);
     cJSON_AddNumberToObject(progress, "eta_s", (double)(total - done) * 0.9);
@@ -298,6 +299,7 @@ static void play_job(int64_t n, const char *title, bool live)
     cJSON_AddBoolToObject(args, "lease", 1);
     result = call("job_submit", args);
     snprintf(job, sizeof job, "%s", cJSON_GetObjectItem(result, "job")->valuestring);
+    job_token = number(result, "token");
     cJSON_Delete(result);
     args = cJSON_Parse("{\"agent\":\"pc-cpu-player\",\"nonce\":\"p\",\"key\":\"pc-cpu\",\"mix\":true}");
     cJSON_AddStringToObject(args, "fingerprint", hash_of(1));
@@ -323,7 +325,7 @@ static void play_job(int64_t n, const char *title, bool live)
         return;
     done = cJSON_CreateObject();
     cJSON_AddStringToObject(done, "job", job);
-    cJSON_AddNumberToObject(done, "token", 1);
+    cJSON_AddNumberToObject(done, "token", job_token);
     cJSON_Delete(call("job_done", done));
 }
 

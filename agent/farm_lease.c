@@ -35,9 +35,7 @@ static void take_leases(struct farm *f, const cJSON *list, struct queue *out)
 
 static void lease(struct farm *f, struct queue *out)
 {
-    const struct trial_lease_args args = {.key = f->options.key,
-                                          .fingerprint = f->rig->fingerprint.hex,
-                                          .max = f->options.batch,
+    const struct trial_lease_args args = {.max = f->options.batch,
                                           .agent = f->options.name,
                                           .session_nonce = f->enlist.nonce,
                                           .wait_ms = ENLIST_WAIT_MS,

@@ -183,8 +183,7 @@ STRUCT(trial_add_result, LIST(trials, MUST, OF(trial_added)))
 
 CALL(TRIAL_LEASE, trial_lease, trial_lease_args, trial_lease_result, WRITES, TRIALS)
 STRUCT(trial_lease_args,
-    TEXT(key, MAY, FORM(NAME)) TEXT(fingerprint, MAY) I64(max, MAY, .min = 1, UP_TO(CALL_MAX_LEASE), OR(i64, 1))
-    TEXT(agent, MUST) TEXT(session_nonce, MAY) I64(wait_ms, MAY) REAL(temperature, MAY, OR(real, NAN))
+    I64(max, MAY, .min = 1, UP_TO(CALL_MAX_LEASE), OR(i64, 1)) TEXT(agent, MUST) TEXT(session_nonce, MAY) I64(wait_ms, MAY) REAL(temperature, MAY, OR(real, NAN))
     REAL(load, MAY, OR(real, NAN)))
 STRUCT(trial_lease_result, LIST(trials, MUST, OF(trial_grant)) I64(deadline_ms, MAY) BOOL(drain, MAY))
 

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_POLL_JSON 8192  /* a parked request keeps its tree: it has to be small */
+#define MAX_POLL_JSON 8192  /* a parked request keeps its bytes, and is read again at each try: it has to be small */
 #define MAX_READ_AHEAD 4096 /* likewise while it waits for its turn */
 #define POLL_STEP_MS 500
 #define MIN_STEPPED_MS 10000

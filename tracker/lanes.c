@@ -146,13 +146,12 @@ enum err lane_add(struct tracker *t, struct tracker_trial *tr, const char *key, 
     return ERR_OK;
 }
 
-static struct tracker_trial *first_fitting(struct tracker *t, const struct lane *l, const struct agent *a,
-                                           const char *fingerprint, enum err *e)
+static struct tracker_trial *first_fitting(struct tracker *t, const struct lane *l, const struct agent *a, enum err *e)
 {
     for (struct tracker_trial *tr = l->open.first; tr && !*e; tr = tr->next) {
         bool ready = true;
 
-        if (tr->fingerprint[0] && strcmp(tr->fingerprint, fingerprint) != 0)
+        if (tr->fingerprint[0] && strcmp(tr->fingerprint, a->fingerprint) != 0)
             continue;
         if (a->arch)
             *e = build_ready(t, a, tr, &ready);
@@ -210,8 +209,8 @@ static void charge(struct lane *l, double ms, double guess_ms, int n)
         l->share->guessed_ms = 0;
 }
 
-struct tracker_trial *lane_take(struct tracker *t, const struct agent *a, struct slug *s, const char *fingerprint,
-                                struct lane *stay, enum err *e)
+struct tracker_trial *lane_take(struct tracker *t, const struct agent *a, struct slug *s, struct lane *stay,
+                                enum err *e)
 {
     struct lane *best = NULL;
     struct tracker_trial *found = NULL;
@@ -222,7 +221,7 @@ struct tracker_trial *lane_take(struct tracker *t, const struct agent *a, struct
         if ((stay && l != stay) || !l->open.first || l->job->paused || !goes_before(l, best) ||
             !agent_serves(t, a, l->share->user))
             continue;
-        tr = first_fitting(t, l, a, fingerprint, e);
+        tr = first_fitting(t, l, a, e);
         if (tr) {
             best = l;
             found = tr;

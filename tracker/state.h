@@ -393,11 +393,11 @@ void trials_fini(struct tracker *t);
 /* ---- lanes.c ---- */
 /* Puts an open trial into its lane (at the front when it comes back), making what is missing. ERR_NOMEM. */
 enum err lane_add(struct tracker *t, struct tracker_trial *tr, const char *key, bool front);
-/* The next open trial for this key and fingerprint that agent `a` may have now (build_ready), taken out of its lane and
- * charged; NULL when there is none, or when a build could not be looked up (*e). From the lane `stay` when it is not
- * NULL (one lease is one batch of one job), else by fair share. */
-struct tracker_trial *lane_take(struct tracker *t, const struct agent *a, struct slug *s, const char *fingerprint,
-                                struct lane *stay, enum err *e);
+/* The next open trial of this slug that fits the fingerprint of agent `a` and that it may have now (build_ready), taken
+ * out of its lane and charged; NULL when there is none, or when a build could not be looked up (*e). From the lane
+ * `stay` when it is not NULL (one lease is one batch of one job), else by fair share. */
+struct tracker_trial *lane_take(struct tracker *t, const struct agent *a, struct slug *s, struct lane *stay,
+                                enum err *e);
 /* The slug of a key, made when it is not there; NULL on lack of memory. */
 struct slug *slug_of(struct tracker *t, const char *key);
 /* A step of priority doubles a job's part of its user's share. */

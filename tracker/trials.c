@@ -464,21 +464,6 @@ static enum err grant(struct call *c, struct agent *a, struct tracker_trial *tr,
     return e ? e : t->o.ops->trial_get(t->o.store, tr->id, 0, 0, add_grant, g);
 }
 
-/* An agent works for what it registered as, whatever its key is worth elsewhere: trials of another device are others'.
- */
-static enum err check_registered(struct call *c, const struct agent *a)
-{
-    const struct trial_lease_args *in = &c->args.trial_lease;
-
-    if (in->key && strcmp(in->key, a->key) != 0)
-        return why_set(&c->why, ERR_INPUT, "%s is registered as a device of key %s; expected that, not %s", a->id,
-                       a->key, in->key);
-    if (in->fingerprint && strcmp(in->fingerprint, a->fingerprint) != 0)
-        return why_set(&c->why, ERR_INPUT, "%s is registered with the fingerprint %.12s; expected that, not %.12s",
-                       a->id, a->fingerprint, in->fingerprint);
-    return ERR_OK;
-}
-
 enum err op_trial_lease(struct call *c)
 {
     const struct trial_lease_args *in = &c->args.trial_lease;
@@ -490,8 +475,6 @@ enum err op_trial_lease(struct call *c)
     struct agent *a;
     enum err e = agent_of(c, in->agent, in->session_nonce, &a);
 
-    if (!e)
-        e = check_registered(c, a);
     if (e)
         return e;
     if (!c->again && !isnan(in->load))
@@ -499,8 +482,7 @@ enum err op_trial_lease(struct call *c)
     s = slug_of(c->t, a->key);
     if (!s)
         return ERR_NOMEM;
-    while (!e && !a->drain && n++ < in->max && g.n_bytes < LEASE_BYTES &&
-           (tr = lane_take(c->t, a, s, a->fingerprint, lane, &e))) {
+    while (!e && !a->drain && n++ < in->max && g.n_bytes < LEASE_BYTES && (tr = lane_take(c->t, a, s, lane, &e))) {
         lane = tr->lane;
         e = grant(c, a, tr, &g);
     }

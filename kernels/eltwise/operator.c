@@ -354,13 +354,11 @@ static bool takes_range(const struct eltwise *chain, struct range r, struct prog
     return true;
 }
 
-/* The widest range that has results throughout, else large numbers in some inputs and small ones in the others, as the
- * root of a difference wants; `normal` when none of it has. */
-static struct program_fill spread_of(const struct eltwise *chain, enum dtype t, int i_input,
-                                     const struct program_fill *normal)
+/* Data of all inputs, but for seeds: the widest range that has results throughout, else large numbers in some inputs
+ * and small ones in the others, as the root of a difference wants; false where none of it has. */
+static bool find_spread(const struct eltwise *chain, enum dtype t, struct program_fill *data)
 {
     const int most = t == DTYPE_F16 ? 14 : 120;
-    struct program_fill data[ELTWISE_MAX_INPUTS];
     bool found = false;
 
     for (size_t k = 0; k < N_RANGES && !found; k++)
@@ -370,17 +368,14 @@ static struct program_fill spread_of(const struct eltwise *chain, enum dtype t, 
             data[i] = spread(larger >> i & 1 ? large : small, false, (uint64_t)i);
         found = takes(chain, data);
     }
-    if (!found)
-        return *normal;
-    data[i_input].seed = normal->seed;
-    return data[i_input];
+    return found;
 }
 
 struct program_fill eltwise_wide_fill(const struct workload *w, int i_input, const struct program_fill *normal)
 {
     struct eltwise_shape shape;
     struct eltwise chain;
-    struct program_fill f;
+    struct program_fill data[ELTWISE_MAX_INPUTS], f;
     bool takes_all = true, powers = false;
 
     eltwise_of(w, &chain, &shape);
@@ -398,7 +393,8 @@ struct program_fill eltwise_wide_fill(const struct workload *w, int i_input, con
                                          .lo = w->dtype == DTYPE_F16 ? WIDE_LO_F16 : WIDE_LO,
                                          .hi = hi,
                                          .step = ldexp(1, hi) >= MOST_OF_EXP / 2 ? MOST_OF_EXP : 0};
-    f = spread_of(&chain, w->dtype, i_input, normal);
+    f = find_spread(&chain, w->dtype, data) ? data[i_input] : *normal;
+    f.seed = normal->seed;
     f.zeros = chain.n_inputs == 1 && is_finite_at_0(&chain) ? shape.inner : 0;
     return f;
 }
@@ -412,38 +408,30 @@ static double whole_bound(const struct eltwise *chain, enum dtype t)
     return 0;
 }
 
-/* Random data: normal; round 2 and above 0.5 where roots and quotients are taken, else within -1 and 1 where arcs are.
- */
-static void fill_usual(const struct eltwise *chain, struct tensor *t, int i_input)
+/* Random data: normal; round 2 and above 0.5 where roots and quotients are taken, else within -1 and 1 where arcs are;
+ * spread where that has results throughout and these have not, for outputs are numbers. */
+static void fill(const struct eltwise *chain, struct tensor *inputs)
 {
     static const uint64_t seeds[] = {SEED_X, SEED_RESIDUAL, SEED_BIAS, SEED_OFFSET};
-    const double most = whole_bound(chain, t->dtype);
-    bool of[3] = {false};
+    const double most = whole_bound(chain, inputs->dtype);
+    struct program_fill data[ELTWISE_MAX_INPUTS];
+    bool of[3] = {false}, has_domain;
 
     for (int i = 0; i < chain->n_nodes; i++)
         if (chain->nodes[i].function >= 0)
             of[eltwise_functions[chain->nodes[i].function].domain] = true;
-    tensor_fills(t, seeds[i_input], most > 0 ? most : 1, of[DOMAIN_POSITIVE] || of[DOMAIN_WITHIN_1] ? 0.25 : 1);
-    t->random.lo = of[DOMAIN_POSITIVE] ? 2 : 0;
-}
-
-/* The same, but spread where that has results throughout and the usual data have not: outputs are numbers. */
-static void fill(const struct eltwise *chain, struct tensor *t, int i_input)
-{
-    struct program_fill usual[ELTWISE_MAX_INPUTS];
-    bool has_domain = false;
-
-    for (int i = 0; i < chain->n_nodes; i++)
-        has_domain |= chain->nodes[i].function >= 0 && eltwise_functions[chain->nodes[i].function].domain;
+    has_domain = of[DOMAIN_POSITIVE] || of[DOMAIN_WITHIN_1];
     for (int i = 0; i < chain->n_inputs; i++) {
-        struct tensor other = {.dtype = t->dtype};
-
-        fill_usual(chain, &other, i);
-        usual[i] = other.random;
+        tensor_fills(&inputs[i], seeds[i], most > 0 ? most : 1, has_domain ? 0.25 : 1);
+        inputs[i].random.lo = of[DOMAIN_POSITIVE] ? 2 : 0;
+        data[i] = inputs[i].random;
     }
-    fill_usual(chain, t, i_input);
-    if (has_domain && !takes(chain, usual))
-        t->random = spread_of(chain, t->dtype, i_input, &t->random);
+    if (!has_domain || takes(chain, data) || !find_spread(chain, inputs->dtype, data))
+        return;
+    for (int i = 0; i < chain->n_inputs; i++) {
+        data[i].seed = inputs[i].random.seed;
+        inputs[i].random = data[i];
+    }
 }
 
 static struct tensor tensor_of(const struct workload *w, const char *name, enum buffer_role role, const int64_t *sizes,
@@ -470,8 +458,8 @@ static size_t tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_T
         for (int k = 0; k < n; k++)
             sizes[k] = size_of(w, i, k);
         out[i] = tensor_of(w, names[i], workload_get(w, "weights") >> i & 1 ? ROLE_WEIGHT : ROLE_INPUT, sizes, n);
-        fill(&chain, &out[i], i);
     }
+    fill(&chain, out);
     out[i] = tensor_of(w, "y", ROLE_OUTPUT, shape.y + ELTWISE_DIMS - n, n);
     return (size_t)i + 1;
 }

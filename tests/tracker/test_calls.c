@@ -66,10 +66,8 @@ static void requests_are_what_they_were(void **state)
                .progress = parse("{'done':1}"));
     IS_WRITTEN(job_done_args, "{'job':'j1','token':2,'state':'failed'}", .job = "j1", .token = 2, .state = "failed");
     IS_WRITTEN(trial_renew_args, "{'agent':'a','trials':[]}", .agent = "a");
-    IS_WRITTEN(trial_lease_args,
-               "{'key':'k','fingerprint':'f','max':4,'agent':'a','session_nonce':'n','wait_ms':20000}", .key = "k",
-               .fingerprint = "f", .max = 4, .agent = "a", .session_nonce = "n", .wait_ms = 20000, .temperature = NAN,
-               .load = NAN);
+    IS_WRITTEN(trial_lease_args, "{'max':4,'agent':'a','session_nonce':'n','wait_ms':20000}", .max = 4, .agent = "a",
+               .session_nonce = "n", .wait_ms = 20000, .temperature = NAN, .load = NAN);
     IS_WRITTEN(agent_register_args,
                "{'agent':'a','nonce':'n','version':'1','key':'k','fingerprint':'f','device':{},'mix':false}",
                .agent = "a", .nonce = "n", .version = "1", .key = "k", .fingerprint = "f", .device = parse("{}"),

@@ -244,80 +244,80 @@ static void is_refused(struct client *c)
     assert_int_equal(e, ERR_AUTH);
 }
 
-static void a_key_in_the_list_is_refused_at_once_and_at_the_next_start(void **state)
-{
+/* A farm with a key and a list of keys that are taken back, and bob in it with a key of his own. */
+struct bobs_farm {
     char key[300], bobs[300], list[300];
-    struct farm f = {.key_file = key, .more = {"--revoked", list}};
-    struct client_options o = {.key_file = bobs};
-    struct client *c = NULL;
+    struct farm f;
+    struct client_options o; /* bob's */
+    struct client *c;
+};
+
+static void start_with_bob(struct bobs_farm *b, const char *name, const char *revoked)
+{
     struct why why = {""};
     struct key farm;
 
+    *b = (struct bobs_farm){.f = {.key_file = b->key, .more = {"--revoked", b->list}}, .o = {.key_file = b->bobs}};
+    snprintf(b->key, sizeof b->key, "%s/%s.key", dir, name);
+    snprintf(b->bobs, sizeof b->bobs, "%s/%s-bob.key", dir, name);
+    snprintf(b->list, sizeof b->list, "%s/%s-revoked", dir, name);
+    assert_int_equal(key_make(b->key, &why), ERR_OK);
+    assert_int_equal(key_load(b->key, &farm, &why), ERR_OK);
+    assert_int_equal(key_make_for(b->bobs, &farm, "user:bob", &why), ERR_OK);
+    assert_int_equal(file_replace(b->list, revoked, strlen(revoked), 0600, &why), ERR_OK);
+    farm_start(&b->f);
+    b->o.url = b->f.url;
+    assert_int_equal(client_open(&b->o, &b->c, &why), ERR_OK);
+}
+
+static void a_key_in_the_list_is_refused_at_once_and_at_the_next_start(void **state)
+{
+    struct bobs_farm b;
+    struct why why = {""};
+
     (void)state;
-    snprintf(key, sizeof key, "%s/farm.key", dir);
-    snprintf(bobs, sizeof bobs, "%s/bob.key", dir);
-    snprintf(list, sizeof list, "%s/revoked", dir);
-    assert_int_equal(key_make(key, &why), ERR_OK);
-    assert_int_equal(key_load(key, &farm, &why), ERR_OK);
-    assert_int_equal(key_make_for(bobs, &farm, "user:bob", &why), ERR_OK);
-    assert_int_equal(file_replace(list, "# nobody\n", 9, 0600, &why), ERR_OK);
-    farm_start(&f);
-    o.url = f.url;
-    assert_int_equal(client_open(&o, &c, &why), ERR_OK);
-    cJSON_Delete(farm_must(c, "status", "{}"));
-    assert_int_equal(file_replace(list, "agent:x\nuser:bob", 16, 0600, &why), ERR_OK);
-    is_refused(c);
-    client_close(c);
-    c = NULL;
-    assert_int_equal(client_open(&o, &c, &why), ERR_AUTH);
+    start_with_bob(&b, "farm", "# nobody\n");
+    cJSON_Delete(farm_must(b.c, "status", "{}"));
+    assert_int_equal(file_replace(b.list, "agent:x\nuser:bob", 16, 0600, &why), ERR_OK);
+    is_refused(b.c);
+    client_close(b.c);
+    b.c = NULL;
+    assert_int_equal(client_open(&b.o, &b.c, &why), ERR_AUTH);
     assert_string_equal(why.text, "the key of user:bob was taken back");
-    farm_crash(&f);
-    farm_restart(&f);
-    assert_int_equal(client_open(&o, &c, &why), ERR_AUTH);
-    client_close(farm_client(&f, "the farm's own"));
-    farm_stop(&f);
-    assert_int_equal(file_replace(list, "user:bob\nbob\n", 13, 0600, &why), ERR_OK);
-    REFUSED("revoked:2: 'bob': expected ROLE:NAME, e.g. user:alice", "--key-file", key, "--revoked", list);
-    assert_int_equal(file_replace(list, "user:al\0\nuser:bob\n", 19, 0600, &why), ERR_OK);
-    REFUSED("revoked: a text is expected", "--key-file", key, "--revoked", list);
+    farm_crash(&b.f);
+    farm_restart(&b.f);
+    assert_int_equal(client_open(&b.o, &b.c, &why), ERR_AUTH);
+    client_close(farm_client(&b.f, "the farm's own"));
+    farm_stop(&b.f);
+    assert_int_equal(file_replace(b.list, "user:bob\nbob\n", 13, 0600, &why), ERR_OK);
+    REFUSED("revoked:2: 'bob': expected ROLE:NAME, e.g. user:alice", "--key-file", b.key, "--revoked", b.list);
+    assert_int_equal(file_replace(b.list, "user:al\0\nuser:bob\n", 19, 0600, &why), ERR_OK);
+    REFUSED("revoked: a text is expected", "--key-file", b.key, "--revoked", b.list);
 }
 
 /* Nor does SIGHUP end a tracker with a list: it reads the list again. */
 static void a_list_that_cannot_be_read_again_changes_nothing(void **state)
 {
-    char key[300], bobs[300], list[300];
-    struct farm f = {.key_file = key, .more = {"--revoked", list}};
-    struct client_options o = {.key_file = bobs};
-    struct client *c = NULL;
+    struct bobs_farm b;
     struct why why = {""};
-    struct key farm;
 
     (void)state;
-    snprintf(key, sizeof key, "%s/farm2.key", dir);
-    snprintf(bobs, sizeof bobs, "%s/bob2.key", dir);
-    snprintf(list, sizeof list, "%s/revoked2", dir);
-    assert_int_equal(key_make(key, &why), ERR_OK);
-    assert_int_equal(key_load(key, &farm, &why), ERR_OK);
-    assert_int_equal(key_make_for(bobs, &farm, "user:bob", &why), ERR_OK);
-    assert_int_equal(file_replace(list, "user:eve\n", 9, 0600, &why), ERR_OK);
-    farm_start(&f);
-    o.url = f.url;
-    assert_int_equal(client_open(&o, &c, &why), ERR_OK);
-    assert_int_equal(file_replace(list, "user:bob\nno identity\n", 21, 0600, &why), ERR_OK);
+    start_with_bob(&b, "farm2", "user:eve\n");
+    assert_int_equal(file_replace(b.list, "user:bob\nno identity\n", 21, 0600, &why), ERR_OK);
     clock_sleep_ms(500);
-    cJSON_Delete(farm_must(c, "status", "{}"));
-    assert_int_equal(unlink(list), 0);
+    cJSON_Delete(farm_must(b.c, "status", "{}"));
+    assert_int_equal(unlink(b.list), 0);
     clock_sleep_ms(500);
-    cJSON_Delete(farm_must(c, "status", "{}"));
-    assert_int_equal(file_replace(list, "user:eve\n", 9, 0600, &why), ERR_OK);
+    cJSON_Delete(farm_must(b.c, "status", "{}"));
+    assert_int_equal(file_replace(b.list, "user:eve\n", 9, 0600, &why), ERR_OK);
     clock_sleep_ms(500);
-    assert_int_equal(kill(f.pid, SIGHUP), 0);
+    assert_int_equal(kill(b.f.pid, SIGHUP), 0);
     clock_sleep_ms(500);
-    cJSON_Delete(farm_must(c, "status", "{}"));
-    assert_int_equal(file_replace(list, "user:bob\n", 9, 0600, &why), ERR_OK);
-    is_refused(c);
-    client_close(c);
-    farm_stop(&f);
+    cJSON_Delete(farm_must(b.c, "status", "{}"));
+    assert_int_equal(file_replace(b.list, "user:bob\n", 9, 0600, &why), ERR_OK);
+    is_refused(b.c);
+    client_close(b.c);
+    farm_stop(&b.f);
 }
 
 /* Also while a tracker has it open. */

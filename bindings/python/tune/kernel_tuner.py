@@ -201,5 +201,6 @@ def farm(**options: Any) -> "Iterator[None]":
             del sys.modules[parallel.__name__]
         else:
             sys.modules[parallel.__name__] = was_parallel
-        for one in made:  # of calls that ended with an error
-            one.shutdown()
+        with contextlib.ExitStack() as ends:  # of calls that ended with an error: each, whatever another raises
+            for one in made:
+                ends.callback(one.shutdown)

@@ -34,7 +34,11 @@ static double input_at(const struct layer *l, const struct expected *e, bool is_
 static void compute(const struct layer *l, const struct expected *e, bool is_exact, double *y, double *magnitude)
 {
     const int64_t length = (l->k + l->block - 1) / l->block * l->block; /* weights of a row */
+    double *x = calloc((size_t)(l->m * l->k), sizeof *x);
 
+    assert_non_null(x);
+    for (int64_t i = 0; i < (int64_t)l->m * l->k; i++)
+        x[i] = input_at(l, e, is_exact, i / l->k, i % l->k);
     for (int64_t i = 0; i < l->n * length; i++) {
         const int64_t row = i / length, k = i % length, at[4] = {0, i / l->block, i / 2, i / l->block};
         double of[4] = {0, 0, 0, 8}, w;
@@ -43,12 +47,11 @@ static void compute(const struct layer *l, const struct expected *e, bool is_exa
             of[t] = fill_elem(is_exact ? &e->tensors[t].exact : &e->tensors[t].random, e->tensors[t].dtype, at[t]);
         w = ((i % 2 ? floor(of[2] / 16) : fmod(of[2], 16)) - of[3]) * of[1];
         for (int m = 0; m < l->m && k < l->k; m++) {
-            const double x = input_at(l, e, is_exact, m, k);
-
-            y[m * l->n + row] += x * w;
-            magnitude[m * l->n + row] += fabs(x * w);
+            y[m * l->n + row] += x[m * l->k + k] * w;
+            magnitude[m * l->n + row] += fabs(x[m * l->k + k] * w);
         }
     }
+    free(x);
 }
 
 static void check_layer(const struct layer *l)

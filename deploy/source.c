@@ -8,10 +8,13 @@
 #include <assert.h>
 #include <string.h>
 
+#define TEAM "+" /* in front of a file: for builds with threads only */
+
 /* Files of exec/ in the order in which they lean on each other, then those of libtune/bundle. */
 static const char *const opencl_parts[] = {
-    "plan.h",           "device.h",         "common.h",         "common.c",  "exec_cl.h",
-    "exec_cl_launch.h", "exec_cl_launch.c", "exec_cl_parts.h",  "exec_cl.c", "exec_cl_op.c",
+    "plan.h",           "device.h",         "common.h",         "common.c",
+    "exec_cl.h",        TEAM "team_cl.h",   TEAM "team_cl.c",   "exec_cl_launch.h",
+    "exec_cl_launch.c", "exec_cl_parts.h",  "exec_cl.c",        "exec_cl_op.c",
     "exec_cl_run.c",    "exec_cl_device.h", "exec_cl_device.c", NULL};
 static const char *const cuda_parts[] = {
     "plan.h",           "device.h",        "common.h",         "common.c",         "exec_cu.h", "exec_cu_driver.h",
@@ -130,8 +133,11 @@ static enum err parts(const struct deploy_set *s, const char *const *names, stru
 {
     enum err e = ERR_OK;
     for (size_t i = 0; names[i] && e == ERR_OK; i++) {
-        e = deploy_text_part(s, names[i], out, why);
-        buf_puts(out, "\n");
+        const bool of_team = names[i][0] == TEAM[0];
+        if (of_team)
+            buf_printf(out, "#ifdef %s_TEAM /* needs C11 and threads */\n", s->capitals);
+        e = deploy_text_part(s, names[i] + of_team, out, why);
+        buf_puts(out, of_team ? "#endif\n\n" : "\n");
     }
     return e;
 }

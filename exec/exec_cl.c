@@ -129,11 +129,12 @@ static char *exec_cl_join(const struct exec_module *m)
     return text;
 }
 
-/* From a binary made for this very device; NULL when there is none, or the driver does not take it. */
+/* From a binary made for this very device; NULL when there is none, or the driver does not take it, or a team wants
+ * what its launches can be split by. */
 static cl_program exec_cl_made_before(const struct exec_cl *s, const struct exec_module *m)
 {
     cl_program program = NULL;
-    for (int i = 0; !program && i < m->n_binaries; i++) {
+    for (int i = 0; !s->team && !program && i < m->n_binaries; i++) {
         const struct exec_binary *b = &m->binaries[i];
         if (s->fingerprint[0] != '\0' && strcmp(b->target, s->fingerprint) == 0 && exec_is_whole(b))
             program = exec_cl_from_binary(s->context, s->device, b->bytes, b->n_bytes, m->options);

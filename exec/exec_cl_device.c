@@ -2,7 +2,7 @@
 /* exec_cl_device.c - compares a device with the one that kernels were tuned on. */
 #include "exec/exec_cl_device.h"
 #include "exec/common.h"
-#include "exec/team_cl.h" /* not in bundles */
+#include "exec/team_cl.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 
 #include "exec/common.h"
 #include "exec/exec_cl.h"
-#include "exec/team_cl.h" /* not in bundles */
+#include "exec/team_cl.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -8,12 +8,12 @@
 #include <string.h>
 #include <time.h>
 
-#define MOST 256        /* members, the caller among them: a byte says whose turn it is */
-#define AWAKE_NS 500000 /* that a member looks for the next launch before it goes to sleep */
-#define TURN 256u       /* `turn` is TURN times the launch's number, and how many of its parts nobody has taken */
-#define NAME_BYTES 1024
+#define EXEC_TEAM_MOST 256        /* members, the caller among them: a byte says whose turn it is */
+#define EXEC_TEAM_AWAKE_NS 500000 /* that a member looks for the next launch before it goes to sleep */
+#define EXEC_TEAM_TURN 256u       /* `turn` is this times the launch's number, and how many parts nobody has taken */
+#define EXEC_TEAM_NAME_BYTES 1024
 
-struct member {
+struct exec_team_member {
     struct exec_cl_team *team;
     pthread_t thread;
     cl_command_queue queue;
@@ -22,9 +22,9 @@ struct member {
 struct exec_cl_team {
     cl_context context;
     cl_uint n; /* devices */
-    cl_device_id devices[MOST];
-    struct member members[MOST]; /* the caller's, 0, has no thread */
-    cl_uint n_started;           /* members with a thread, 0 counted */
+    cl_device_id devices[EXEC_TEAM_MOST];
+    struct exec_team_member members[EXEC_TEAM_MOST]; /* the caller's, 0, has no thread */
+    cl_uint n_started;                               /* members with a thread, 0 counted */
     /* The launch: written before `turn` says so, read by who has taken a part. */
     cl_kernel kernel;
     size_t grid[3], block[3], split; /* the dimension that is cut */
@@ -36,9 +36,9 @@ struct exec_cl_team {
     pthread_cond_t wake;
 };
 
-static int is_basic(cl_device_id device)
+static int exec_team_is_basic(cl_device_id device)
 {
-    char name[NAME_BYTES] = "", platform_name[NAME_BYTES] = "";
+    char name[EXEC_TEAM_NAME_BYTES] = "", platform_name[EXEC_TEAM_NAME_BYTES] = "";
     cl_platform_id platform = NULL;
 
     return clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof name - 1, name, NULL) == CL_SUCCESS &&
@@ -48,30 +48,30 @@ static int is_basic(cl_device_id device)
            strstr(platform_name, "Portable Computing Language") != NULL;
 }
 
-void exec_cl_team_devices(cl_device_id first, cl_uint most, cl_device_id *out, cl_uint *n)
+EXEC_API void exec_cl_team_devices(cl_device_id first, cl_uint most, cl_device_id *out, cl_uint *n)
 {
     cl_platform_id platform = NULL;
-    cl_device_id found[MOST];
+    cl_device_id found[EXEC_TEAM_MOST];
     cl_uint n_found = 0;
 
     *n = 0;
-    if (most == 0 || !is_basic(first))
+    if (most == 0 || !exec_team_is_basic(first))
         return;
     out[(*n)++] = first;
     if (clGetDeviceInfo(first, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL) != CL_SUCCESS ||
-        clGetDeviceIDs(platform, CL_DEVICE_TYPE_CPU, MOST, found, &n_found) != CL_SUCCESS)
+        clGetDeviceIDs(platform, CL_DEVICE_TYPE_CPU, EXEC_TEAM_MOST, found, &n_found) != CL_SUCCESS)
         return;
-    for (cl_uint i = 0; i < n_found && i < MOST && *n < most; i++)
-        if (found[i] != first && is_basic(found[i]))
+    for (cl_uint i = 0; i < n_found && i < EXEC_TEAM_MOST && *n < most; i++)
+        if (found[i] != first && exec_team_is_basic(found[i]))
             out[(*n)++] = found[i];
 }
 
-int exec_cl_team_size(cl_device_id device)
+EXEC_API int exec_cl_team_size(cl_device_id device)
 {
-    cl_device_id list[MOST];
+    cl_device_id list[EXEC_TEAM_MOST];
     cl_uint n = 0;
 
-    exec_cl_team_devices(device, MOST, list, &n);
+    exec_cl_team_devices(device, EXEC_TEAM_MOST, list, &n);
     return n > 0 ? (int)n : 1;
 }
 
@@ -80,8 +80,8 @@ int exec_cl_team_size(cl_device_id device)
  * two threads have two of them. So no offset is 0 (exec_cl_team_text takes it off again), and all parts are of one
  * size.
  */
-static cl_int run_groups(const struct exec_cl_team *t, cl_command_queue queue, size_t begin, size_t n_groups,
-                         const struct exec_cl_team_job *job)
+static cl_int exec_team_run_groups(const struct exec_cl_team *t, cl_command_queue queue, size_t begin, size_t n_groups,
+                                   const struct exec_cl_team_job *job)
 {
     size_t offset[3], global[3];
 
@@ -95,39 +95,39 @@ static cl_int run_groups(const struct exec_cl_team *t, cl_command_queue queue, s
                                   job ? job->wait : NULL, job ? job->event : NULL);
 }
 
-static cl_int run_part(const struct exec_cl_team *t, cl_command_queue queue, unsigned i_part,
-                       const struct exec_cl_team_job *job)
+static cl_int exec_team_run_part(const struct exec_cl_team *t, cl_command_queue queue, unsigned i_part,
+                                 const struct exec_cl_team_job *job)
 {
-    return run_groups(t, queue, t->share * i_part, t->share, job);
+    return exec_team_run_groups(t, queue, t->share * i_part, t->share, job);
 }
 
 /* The groups that are left over, fewer than there are parts. */
-static cl_int run_rest(const struct exec_cl_team *t, cl_command_queue queue)
+static cl_int exec_team_run_rest(const struct exec_cl_team *t, cl_command_queue queue)
 {
     const size_t end = t->grid[t->split];
     cl_int code = CL_SUCCESS;
 
     for (size_t at = t->share * t->n_parts; code == CL_SUCCESS && at < end; at += t->share)
-        code = run_groups(t, queue, at, end - at < t->share ? end - at : t->share, NULL);
+        code = exec_team_run_groups(t, queue, at, end - at < t->share ? end - at : t->share, NULL);
     return code;
 }
 
 /* Takes a part of launch `turn` that nobody has, the first aside; 0: there is none, or it is over. */
-static unsigned take_part(struct exec_cl_team *t, unsigned turn)
+static unsigned exec_team_take(struct exec_cl_team *t, unsigned turn)
 {
     unsigned at = atomic_load(&t->turn);
 
-    while (at / TURN == turn && at % TURN > 0)
+    while (at / EXEC_TEAM_TURN == turn && at % EXEC_TEAM_TURN > 0)
         if (atomic_compare_exchange_weak(&t->turn, &at, at - 1))
-            return at % TURN;
+            return at % EXEC_TEAM_TURN;
     return 0;
 }
 
 /* Does what is left of launch `turn`. */
-static void help(struct exec_cl_team *t, unsigned turn, cl_command_queue queue)
+static void exec_team_help(struct exec_cl_team *t, unsigned turn, cl_command_queue queue)
 {
-    for (unsigned i; (i = take_part(t, turn)) > 0;) {
-        const cl_int code = run_part(t, queue, i, NULL), ended = clFinish(queue);
+    for (unsigned i; (i = exec_team_take(t, turn)) > 0;) {
+        const cl_int code = exec_team_run_part(t, queue, i, NULL), ended = clFinish(queue);
 
         if (code != CL_SUCCESS || ended != CL_SUCCESS)
             atomic_store(&t->code, code != CL_SUCCESS ? code : ended);
@@ -135,14 +135,14 @@ static void help(struct exec_cl_team *t, unsigned turn, cl_command_queue queue)
     }
 }
 
-static void relax(void)
+static void exec_team_relax(void)
 {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #endif
 }
 
-static int64_t now_ns(void)
+static int64_t exec_team_now_ns(void)
 {
     struct timespec t;
 
@@ -151,65 +151,66 @@ static int64_t now_ns(void)
 }
 
 /* Returns when there is a launch behind `seen`, or the team ends. */
-static void await_turn(struct exec_cl_team *t, unsigned seen)
+static void exec_team_await(struct exec_cl_team *t, unsigned seen)
 {
-    const int64_t until = now_ns() + AWAKE_NS;
+    const int64_t until = exec_team_now_ns() + EXEC_TEAM_AWAKE_NS;
 
-    while (now_ns() < until)
+    while (exec_team_now_ns() < until)
         for (int i = 0; i < 32; i++) {
-            if (atomic_load(&t->turn) / TURN != seen)
+            if (atomic_load(&t->turn) / EXEC_TEAM_TURN != seen)
                 return;
-            relax();
+            exec_team_relax();
         }
     pthread_mutex_lock(&t->lock);
     atomic_fetch_add(&t->sleepers, 1);
-    while (atomic_load(&t->turn) / TURN == seen && !atomic_load(&t->ends))
+    while (atomic_load(&t->turn) / EXEC_TEAM_TURN == seen && !atomic_load(&t->ends))
         pthread_cond_wait(&t->wake, &t->lock);
     atomic_fetch_sub(&t->sleepers, 1);
     pthread_mutex_unlock(&t->lock);
 }
 
-static void *member_main(void *arg)
+static void *exec_team_main(void *arg)
 {
-    struct member *m = arg;
+    struct exec_team_member *m = arg;
     unsigned seen = 0;
 
     while (!atomic_load(&m->team->ends)) {
-        await_turn(m->team, seen);
-        seen = atomic_load(&m->team->turn) / TURN;
-        help(m->team, seen, m->queue);
+        exec_team_await(m->team, seen);
+        seen = atomic_load(&m->team->turn) / EXEC_TEAM_TURN;
+        exec_team_help(m->team, seen, m->queue);
     }
     return NULL;
 }
 
-static void wake_all(struct exec_cl_team *t)
+static void exec_team_wake(struct exec_cl_team *t)
 {
     pthread_mutex_lock(&t->lock);
     pthread_cond_broadcast(&t->wake);
     pthread_mutex_unlock(&t->lock);
 }
 
-static int start_member(struct exec_cl_team *t, cl_uint i)
+static int exec_team_start_member(struct exec_cl_team *t, cl_uint i)
 {
     cl_int code = CL_SUCCESS;
 
-    t->members[i] = (struct member){.team = t};
+    t->members[i] = (struct exec_team_member){.team = t};
     t->members[i].queue = clCreateCommandQueue(t->context, t->devices[i], 0, &code);
     if (code != CL_SUCCESS)
         return 0;
-    if (pthread_create(&t->members[i].thread, NULL, member_main, &t->members[i]) == 0)
+    if (pthread_create(&t->members[i].thread, NULL, exec_team_main, &t->members[i]) == 0)
         return 1;
     clReleaseCommandQueue(t->members[i].queue);
     return 0;
 }
 
-struct exec_cl_team *exec_cl_team_open(cl_context context, cl_device_id first)
+EXEC_API struct exec_cl_team *exec_cl_team_open(cl_context context, cl_device_id first)
 {
-    cl_device_id list[MOST];
+    cl_device_id list[EXEC_TEAM_MOST];
     size_t n_bytes = 0;
     struct exec_cl_team *t;
 
-    if (!is_basic(first) || clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof list, list, &n_bytes) != CL_SUCCESS ||
+    if (!exec_team_is_basic(first) ||
+        clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof list, list, &n_bytes) != CL_SUCCESS ||
         n_bytes < 2 * sizeof *list)
         return NULL;
     t = calloc(1, sizeof *t);
@@ -218,11 +219,11 @@ struct exec_cl_team *exec_cl_team_open(cl_context context, cl_device_id first)
     t->context = context;
     t->devices[t->n++] = first;
     for (size_t i = 0; i < n_bytes / sizeof *list; i++)
-        if (list[i] != first && is_basic(list[i]) && t->n < TURN - 1)
+        if (list[i] != first && exec_team_is_basic(list[i]) && t->n < EXEC_TEAM_TURN - 1)
             t->devices[t->n++] = list[i];
     pthread_mutex_init(&t->lock, NULL);
     pthread_cond_init(&t->wake, NULL);
-    for (t->n_started = 1; t->n_started < t->n && start_member(t, t->n_started);)
+    for (t->n_started = 1; t->n_started < t->n && exec_team_start_member(t, t->n_started);)
         t->n_started++;
     if (t->n_started == t->n && t->n > 1)
         return t;
@@ -230,12 +231,12 @@ struct exec_cl_team *exec_cl_team_open(cl_context context, cl_device_id first)
     return NULL;
 }
 
-void exec_cl_team_close(struct exec_cl_team *t)
+EXEC_API void exec_cl_team_close(struct exec_cl_team *t)
 {
     if (!t)
         return;
     atomic_store(&t->ends, 1);
-    wake_all(t);
+    exec_team_wake(t);
     for (cl_uint i = 1; i < t->n_started; i++) {
         pthread_join(t->members[i].thread, NULL);
         clReleaseCommandQueue(t->members[i].queue);
@@ -246,25 +247,27 @@ void exec_cl_team_close(struct exec_cl_team *t)
 }
 
 /* What a part must not be asked, as it would answer for itself. */
-static int asks_for_totals(const char *text, size_t n_bytes)
+static int exec_team_asks_for_totals(const char *text, size_t n_bytes)
 {
     static const char *const words[] = {"get_num_groups", "get_global_size", "get_global_offset",
                                         "get_global_linear_id"};
 
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (memmem(text, n_bytes, words[i], strlen(words[i])))
-            return 1;
+        for (size_t at = 0, n = strlen(words[i]); at + n <= n_bytes; at++)
+            if (memcmp(text + at, words[i], n) == 0)
+                return 1;
     return 0;
 }
 
-static const char head[] = "#define get_group_id(d) (get_group_id(d) + get_global_offset(d) / get_local_size(d) - 1)\n"
-                           "#define get_global_id(d) (get_global_id(d) - get_local_size(d))\n";
+static const char exec_team_head[] =
+    "#define get_group_id(d) (get_group_id(d) + get_global_offset(d) / get_local_size(d) - 1)\n"
+    "#define get_global_id(d) (get_global_id(d) - get_local_size(d))\n";
 
-cl_program exec_cl_team_text(const struct exec_cl_team *t, const char *text, size_t n_bytes, const char *options,
-                             cl_int *code)
+EXEC_API cl_program exec_cl_team_text(const struct exec_cl_team *t, const char *text, size_t n_bytes,
+                                      const char *options, cl_int *code)
 {
-    const int splits = !asks_for_totals(text, n_bytes);
-    const char *parts[] = {splits ? head : "", text};
+    const int splits = !exec_team_asks_for_totals(text, n_bytes);
+    const char *parts[] = {splits ? exec_team_head : "", text};
     const size_t n_parts[] = {strlen(parts[0]), n_bytes};
     cl_program program = clCreateProgramWithSource(t->context, 2, parts, n_parts, code);
 
@@ -275,7 +278,7 @@ cl_program exec_cl_team_text(const struct exec_cl_team *t, const char *text, siz
 }
 
 /* By its text, whose head is ours. */
-int exec_cl_team_has(cl_kernel kernel)
+EXEC_API int exec_cl_team_has(cl_kernel kernel)
 {
     cl_program program = NULL;
     size_t n = 0;
@@ -287,12 +290,12 @@ int exec_cl_team_has(cl_kernel kernel)
         return 0;
     text = calloc(1, n + 1);
     has = text && clGetProgramInfo(program, CL_PROGRAM_SOURCE, n, text, NULL) == CL_SUCCESS &&
-          strncmp(text, head, sizeof head - 1) == 0;
+          strncmp(text, exec_team_head, sizeof exec_team_head - 1) == 0;
     free(text);
     return has;
 }
 
-int exec_cl_team_is_idle(cl_command_queue queue)
+EXEC_API int exec_cl_team_is_idle(cl_command_queue queue)
 {
     cl_event event = NULL;
     cl_int state = CL_QUEUED;
@@ -305,19 +308,19 @@ int exec_cl_team_is_idle(cl_command_queue queue)
 }
 
 /* Hands out all parts but the first. */
-static unsigned post(struct exec_cl_team *t)
+static unsigned exec_team_post(struct exec_cl_team *t)
 {
-    const unsigned turn = (atomic_load(&t->turn) / TURN + 1) % (UINT32_MAX / TURN);
+    const unsigned turn = (atomic_load(&t->turn) / EXEC_TEAM_TURN + 1) % (UINT32_MAX / EXEC_TEAM_TURN);
 
     atomic_store(&t->n_done, 1);
-    atomic_store(&t->turn, turn * TURN + t->n_parts - 1);
+    atomic_store(&t->turn, turn * EXEC_TEAM_TURN + t->n_parts - 1);
     if (atomic_load(&t->sleepers) > 0)
-        wake_all(t);
+        exec_team_wake(t);
     return turn;
 }
 
-cl_int exec_cl_team_start(struct exec_cl_team *t, cl_command_queue queue, const struct exec_cl_team_job *job,
-                          int splits)
+EXEC_API cl_int exec_cl_team_start(struct exec_cl_team *t, cl_command_queue queue, const struct exec_cl_team_job *job,
+                                   int splits)
 {
     unsigned turn;
     cl_int code;
@@ -330,14 +333,14 @@ cl_int exec_cl_team_start(struct exec_cl_team *t, cl_command_queue queue, const 
     t->n_parts = !splits ? 1 : t->grid[t->split] < t->n ? (unsigned)t->grid[t->split] : t->n;
     t->share = t->grid[t->split] / t->n_parts;
     if (t->n_parts == 1)
-        return run_part(t, queue, 0, job);
+        return exec_team_run_part(t, queue, 0, job);
     atomic_store(&t->code, CL_SUCCESS);
-    turn = post(t);
-    code = run_part(t, queue, 0, job);
+    turn = exec_team_post(t);
+    code = exec_team_run_part(t, queue, 0, job);
     if (code == CL_SUCCESS)
-        code = run_rest(t, queue);
-    help(t, turn, queue);
+        code = exec_team_run_rest(t, queue);
+    exec_team_help(t, turn, queue);
     while (atomic_load(&t->n_done) < t->n_parts)
-        relax();
+        exec_team_relax();
     return code != CL_SUCCESS ? code : atomic_load(&t->code);
 }

@@ -78,14 +78,17 @@ make_inputs() {
     esac
 }
 
+# basics N: as many of PoCL's devices `basic` (docs/deploying.md), unless the caller names devices.
+basics() { echo "${devices:-$(yes basic | head -n "$1" | paste -sd ' ' -)}"; }
+
 # tune_set NETWORK DTYPE LOG: measures what the whole network needs.
 tune_set() {
     if [ "$trials" -eq 0 ]; then
         [ -s "${3%.jsonl}.best.jsonl" ] || # one small record says what the device is
-            POCL_MAX_PTHREAD_COUNT=${records:-$n} "$bin/tune" run "softmax f32 m=1 n=16" --trials 1 --threads "${records:-$n}" -q -o "$3" >"$3.txt"
+            POCL_DEVICES=$(basics "${records:-$n}") "$bin/tune" run "softmax f32 m=1 n=16" --trials 1 --threads "${records:-$n}" -q -o "$3" >"$3.txt"
         return
     fi
-    POCL_MAX_PTHREAD_COUNT=${records:-$n} "$bin/tune" run --network "$1" --dtype "$2" --whole --layout "$layouts" --trials "$trials" \
+    POCL_DEVICES=$(basics "${records:-$n}") "$bin/tune" run --network "$1" --dtype "$2" --whole --layout "$layouts" --trials "$trials" \
         --time "$time" --threads "${records:-$n}" -q -o "$3" >"$3.txt" || { cat "$3.txt" >&2; return 1; }
 }
 
@@ -139,8 +142,8 @@ for set in $sets; do
     [ -z "$left" ] || make_inputs "$network" "$dtype" "$out/ort-$name"
     for n in $(echo "$threads" | tr , ' '); do
         ! grep -q "^$short $dtype $n " "$table" || continue
-        export POCL_MAX_PTHREAD_COUNT="$n"
-        if [ "$n" = 1 ]; then export POCL_DEVICES="${devices:-basic}"; else export POCL_DEVICES="${devices:-pthread}"; fi # docs/deploying.md
+        POCL_DEVICES=$(basics "$n")
+        export POCL_DEVICES
         log=$out/$short-$dtype-${records:-$n}.jsonl
         any=""
         [ "${records:-$n}" = "$n" ] || any=--any # another number of threads is another device

@@ -81,19 +81,24 @@ static cl_device_id find_device(const char *name)
 
 static int open_device(struct app *a, int any)
 {
+    cl_device_id team[MAX_DEVICES];
     cl_int code = CL_SUCCESS;
-    int status;
+    int status, n;
     set_threads();
     a->device = find_device(BUNDLE(device));
     if (a->device == NULL) {
         fprintf(stderr, "no OpenCL device here\n");
         return 0;
     }
-    a->context = clCreateContext(NULL, 1, &a->device, NULL, NULL, &code);
+    n = BUNDLE(devices)(a->device, MAX_DEVICES, team);
+    a->context = clCreateContext(NULL, (cl_uint)n, team, NULL, NULL, &code);
     a->queue = code == CL_SUCCESS ? clCreateCommandQueue(a->context, a->device, 0, &code) : NULL;
     if (code != CL_SUCCESS) {
         fprintf(stderr, "cannot open the device: OpenCL error %d\n", (int)code);
         return 0;
+    }
+    if (n > 1) {
+        printf("a team of %d devices\n", n);
     }
     status = any ? BUNDLE(init_any)(a->context, a->device) : BUNDLE(init)(a->context, a->device);
     if (BUNDLE(words)()[0] != '\0') {

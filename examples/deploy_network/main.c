@@ -97,10 +97,12 @@ static cl_device_id find_device(const char *name)
 
 static int open_device(struct app *a)
 {
+    cl_device_id team[MAX_DEVICES];
     cl_int code = CL_SUCCESS;
-    int status;
+    int status, n;
     a->device = find_device(BUNDLE(device));
-    a->context = a->device != NULL ? clCreateContext(NULL, 1, &a->device, NULL, NULL, &code) : NULL;
+    n = BUNDLE(devices)(a->device, MAX_DEVICES, team);
+    a->context = n > 0 ? clCreateContext(NULL, (cl_uint)n, team, NULL, NULL, &code) : NULL;
     a->queue = a->context != NULL ? clCreateCommandQueue(a->context, a->device, 0, &code) : NULL;
     if (a->queue == NULL) {
         fprintf(stderr, "cannot open an OpenCL device: error %d\n", (int)code);

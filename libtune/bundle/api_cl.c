@@ -1,4 +1,17 @@
 /* SPDX-License-Identifier: MIT */
+int NAME_devices(cl_device_id device, int most, cl_device_id *out)
+{
+    cl_uint n = 0;
+    if (!device || most < 1 || !out)
+        return 0;
+#ifdef CAPS_TEAM
+    exec_cl_team_devices(device, (cl_uint)most, out, &n);
+#endif
+    if (n == 0)
+        out[n++] = device;
+    return (int)n;
+}
+
 static int bundle_init(cl_context context, cl_device_id device, int any)
 {
     enum exec_status status;

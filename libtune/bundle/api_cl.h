@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 
+/* The devices that a context for `device` is made of, in `out` (at most `most` of them), `device` first; returns how
+ * many. It is alone but for PoCL's device basic, of which POCL_DEVICES="basic basic" gives two: with a context of both
+ * the bundle splits its launches between the caller's thread and one of its own, where it was built with CAPS_TEAM. */
+int NAME_devices(cl_device_id device, int most, cl_device_id *out);
+
 /* Makes the bundle ready for a device (retaining the context): once, before all else. CAPS_OTHER_DEVICE, and nothing is
  * open, when it is not the device that the kernels were tuned on: the name, platform, driver, units, threads and
  * extensions are compared. NAME_init_any takes any device; NAME_words then tells the difference, or "". */

@@ -45,6 +45,9 @@ install_bundle alpha
 quietly cmake -S "$example" -B "$dir/build-example" -DBUNDLE=alpha -DCMAKE_PREFIX_PATH="$dir/prefix" -DCMAKE_C_FLAGS="-Wall -Wextra -Werror"
 run_example --any || fail "the example failed on a good bundle"
 grep -q "^\([0-9]*\) of \1 layers are right" "$dir/out" || fail "not all layers are right"
+POCL_DEVICES="basic basic" run_example --any || fail "the example failed with a team of devices"
+grep -q "^\([0-9]*\) of \1 layers are right" "$dir/out" || fail "not all layers are right with a team"
+[ ! -e /etc/OpenCL/vendors/pocl.icd ] || grep -q "^a team of 2 devices" "$dir/out" || fail "two devices basic are no team"
 ! run_example || fail "the example took another device than the bundle was tuned on"
 grep -q "sample device" "$dir/out" || fail "the refusal of another device does not name the one tuned on"
 

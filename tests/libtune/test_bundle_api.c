@@ -39,6 +39,7 @@ const struct NAME_layer *NAME_find(const char *workload);
 const char *NAME_words(void);
 void NAME_fini(void);
 void NAME_weights_free(struct NAME_weights *weights);
+int NAME_devices(cl_device_id device, int most, cl_device_id *out);
 int NAME_init(cl_context context, cl_device_id device);
 int NAME_init_any(cl_context context, cl_device_id device);
 int NAME_layer_pack(const struct NAME_layer *layer, cl_command_queue queue, const void *const *weights,

@@ -130,18 +130,55 @@ struct tile {
     int64_t nv, vh, vw;
 };
 
-static double cost(const struct tile *t, int64_t kg, int64_t vk, int64_t rows, int64_t columns)
-{
-    const double waste_k = (double)(CEIL(kg, t->nv * vk) * t->nv * vk) / (double)kg;
-    const double waste_p = (double)(CEIL(rows, t->vh) * t->vh) / (double)rows;
-    const double waste_q = (double)(CEIL(columns, t->vw) * t->vw) / (double)columns;
-    const double pixels = (double)(t->vh * t->vw), n = pixels * (double)t->nv;
+/* Pixels as the kernel sees them: one row where the window is one pixel. */
+struct pixels {
+    const struct conv_shape *z;
+    int64_t rows, columns;
+    bool skips; /* taps on padding can be left out: x is packed, the window has rows */
+};
 
-    return waste_k * waste_p * waste_q * (1 + ((double)t->nv + pixels) / n) * (n < 8 ? 8 / n : 1);
+/* Is the tile a whole row of the image, whose first and last pixels leave out columns of the window? */
+static bool whole_row(const struct pixels *a, const struct tile *t)
+{
+    return a->skips && t->vh == 1 && t->vw >= a->columns;
 }
 
-static struct tile best_tile(int64_t kg, int64_t vk, int64_t rows, int64_t columns, int64_t most)
+/* The share of n outputs' taps along an axis that meet the image, `size` long behind `before` of padding. */
+static double share_inside(int64_t n, int64_t stride, int64_t window, int64_t dilation, int64_t before, int64_t size)
 {
+    int64_t inside = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t tap = 0; tap < window; tap++)
+            inside += i * stride + tap * dilation >= before && i * stride + tap * dilation < before + size;
+    return (double)inside / (double)(n * window);
+}
+
+static double share_computed(const struct pixels *a, const struct tile *t)
+{
+    const struct conv_shape *z = a->z;
+    const double rows = share_inside(z->p, z->stride_h, z->r, z->dil_h, z->top, z->h);
+
+    if (!a->skips || t->vh > 1)
+        return 1;
+    return whole_row(a, t) ? rows * share_inside(z->q, z->stride_w, z->s, z->dil_w, z->left, z->w) : rows;
+}
+
+static double cost(const struct pixels *a, const struct tile *t, int64_t vk)
+{
+    const int64_t kg = a->z->k / a->z->groups;
+    const double waste_k = (double)(CEIL(kg, t->nv * vk) * t->nv * vk) / (double)kg;
+    const double waste_p = (double)(CEIL(a->rows, t->vh) * t->vh) / (double)a->rows;
+    const double waste_q = (double)(CEIL(a->columns, t->vw) * t->vw) / (double)a->columns;
+    const double pixels = (double)(t->vh * t->vw), n = pixels * (double)t->nv;
+
+    return waste_k * waste_p * waste_q * share_computed(a, t) * (1 + ((double)t->nv + pixels) / n) *
+           (n < 8 ? 8 / n : 1);
+}
+
+static struct tile best_tile(const struct pixels *a, int64_t vk, int64_t most)
+{
+    const int64_t kg = a->z->k / a->z->groups, rows = a->rows, columns = a->columns;
     struct tile best = {1, 1, 1};
     double least = 1e30;
 
@@ -150,11 +187,11 @@ static struct tile best_tile(int64_t kg, int64_t vk, int64_t rows, int64_t colum
             for (int64_t vw = 1; vw <= 16 && vw <= columns; vw++) {
                 const struct tile t = {nv, vh, vw};
 
-                if (nv * vh * vw > most || nv * (vh * vw + 1) > 31 || vw == 11 || vw == 15 ||
+                if (nv * vh * vw > most || nv * (vh * vw + 1) > (a->skips ? 32 : 31) || vw == 11 || vw == 15 ||
                     (nv > 1 && (nv - 1) * vk >= kg))
                     continue;
-                if (cost(&t, kg, vk, rows, columns) < least) {
-                    least = cost(&t, kg, vk, rows, columns);
+                if (cost(a, &t, vk) < least) {
+                    least = cost(a, &t, vk);
                     best = t;
                 }
             }
@@ -206,7 +243,8 @@ enum err i8_tile_fallback(const struct conv_shape *z, enum dtype x, const struct
     const bool vnni = dot[0] == 'v', floats = dot[0] == 'f', one = z->r * z->s == 1;
     const bool in_place = vnni && can_in_place(z) && one, row = one && (!in_place || z->stride_h * z->stride_w == 1);
     const int64_t rows = row ? 1 : z->p, columns = row ? z->p * z->q : z->q;
-    const struct tile t = best_tile(kg, lanes, rows, columns, dot[0] == 'm' ? 18 : 28);
+    const struct pixels pixels = {z, rows, columns, !in_place && z->r > 1};
+    const struct tile t = best_tile(&pixels, lanes, dot[0] == 'm' ? 18 : 28);
     const int64_t across = CEIL(columns, t.vw), tiles = in_place || across < 2 ? 1 : across < 4 ? 2 : 4;
     const int64_t cg = z->c / z->groups, near = t.nv * lanes * cg <= 16384; /* weights of a block stay in the cache */
     const bool far = conv_terms(z) * (double)kg >= FAR_WEIGHTS; /* from the second cache when whole networks run */
@@ -223,7 +261,7 @@ enum err i8_tile_fallback(const struct conv_shape *z, enum dtype x, const struct
                                       {"vw", t.vw},
                                       {"cb", cb < most ? cb : most},
                                       {"ku", power_within((in_place ? own_block(z) : cb) / 4, 4)},
-                                      {"us", 0},
+                                      {"us", whole_row(&pixels, &t) && share_computed(&pixels, &t) < 1},
                                       {"tiles", tiles},
                                       {"wg", 1},
                                       {"order", 0},
@@ -236,7 +274,7 @@ enum err i8_tile_fallback(const struct conv_shape *z, enum dtype x, const struct
         out);
     if (!space_is_valid(s, out, NULL))
         return build_make_valid(
-            s, (const char *const[]){"next", "ahead_x", "kt", "ku", "tiles", "cb", "vw", "vh", "nv", NULL}, out);
+            s, (const char *const[]){"us", "next", "ahead_x", "kt", "ku", "tiles", "cb", "vw", "vh", "nv", NULL}, out);
     build_spread(s, d, (const char *const[]){"kt", "tiles", NULL}, row_items,
                  &(const struct rows_of){z, t, rows, columns, t.nv * lanes}, out);
     return ERR_OK;
@@ -260,6 +298,7 @@ static int64_t store_lanes(const struct conv_shape *z, int64_t vk)
 /* Sizes that the program and the kernel share. */
 struct sizes {
     int64_t rows, columns, nr, block, c_blocks, k_blocks, hp, wp;
+    int64_t sums;                  /* of weights that a channel has: SUM_R * SUM_S of the kernel */
     bool in_place, turned, floats; /* turned: TURNED of the kernel */
 };
 
@@ -275,6 +314,9 @@ static struct sizes sizes_of(const struct build *b, const struct conv_shape *z)
                       .turned = build_word(b, "dot")[0] == 'v' && b->w->dtype == DTYPE_I8,
                       .floats = build_word(b, "dot")[0] == 'f'};
 
+    a.sums = a.in_place || z->r == 1 || vh > 1
+                 ? 1
+                 : z->r * (build_int(b, "us") && wide <= build_int(b, "vw") && wide >= z->q ? z->s : 1);
     a.c_blocks = CEIL(z->c / z->groups, a.block);
     a.k_blocks = z->groups * CEIL(z->k / z->groups, a.nr);
     a.hp = reach(CEIL(a.rows, vh) * vh, one_row ? 1 : z->stride_h, z->r, z->dil_h);
@@ -313,7 +355,7 @@ static int pack_sums(struct build *b, const struct conv_shape *z, const struct s
     int sums;
 
     if (zero >= 0 || (a->turned && !a->in_place)) {
-        sums = build_buffer(b, "sums", ROLE_PACKED, DTYPE_I32, a->k_blocks * a->nr);
+        sums = build_buffer(b, "sums", ROLE_PACKED, DTYPE_I32, a->k_blocks * a->nr * a->sums);
         build_launch(b, PHASE_PACK, "i8_tile_sum_w", (const int64_t[]){a->k_blocks, 1, 1}, one,
                      (const int[]){1, sums, zero, -1});
         return sums;
@@ -384,7 +426,7 @@ static void program(struct build *b)
 
 const struct template conv2d_i8_tile = {
     .id = "conv2d/i8_tile",
-    .version = 2,
+    .version = 3,
     .summary = "CPU: int8, four channels a step in vector registers (VNNI where it is found)",
     .fit = fit,
     .space = space,

@@ -11,7 +11,7 @@
  * zero point z, sums[k] = -z * (sum of w), with every instruction; sdot takes x - 128, and sums[k] = (128 - z) * (sum of w). fma: xp and wp hold floats,
  * wp[..][c%B][NR]; a block has at most 1024 products (UNSIGNED: 512), whose sum is exact.
  * Knobs: VK lanes; NV vectors of channels; VH VW pixels; KT blocks of channels a work-item does for its pixels, one after the other; CB channels of a block; KU unroll of the steps of a block; US unroll
- * of the loop over s; TILES tiles a work-item along q; WG work-items a group; ORDER fastest axis: 0 q, p, k (weights stay in cache),
+ * of the loop over s, which a tile of a whole row needs to leave out columns that are padding; TILES tiles a work-item along q; WG work-items a group; ORDER fastest axis: 0 q, p, k (weights stay in cache),
  * 1 k, q, p (input stays in cache); DOT; IN_PLACE; AHEAD steps that weights are
  * fetched ahead into the first cache, AHEAD_X blocks that input is, 0 not; NEXT: the weights of the next blocks of channels come into the
  * second cache while the tiles of these are computed, each asking for its share: whole networks have their weights farther away (ORDER 0).
@@ -114,6 +114,14 @@
 #else
 #define SUMS_PARAM
 #endif
+
+/* Taps that meet nothing but padding are left out: rows of the window for tiles of one row, its columns for tiles that are
+ * a whole row of the image. So there are sums of the weights of each row, or of each tap. */
+#define SKIP_ROWS (!IN_PLACE && R > 1 && VH == 1)
+#define SKIP_COLUMNS (SKIP_ROWS && US && TILES == 1 && VW >= Q)
+#define SUM_R (SKIP_ROWS ? R : 1)
+#define SUM_S (SKIP_COLUMNS ? S : 1)
+#define MEETS(i, s) (!SKIP_COLUMNS || ((i)*STEP_W + (s)*DW >= PL && (i)*STEP_W + (s)*DW < PL + W))
 
 /* One pixel's channels c.. of group g as an operand. */
 DEVICE OPERAND input_at(GLOBAL const ELEM *x, OPERAND padding, int n, int g, int c, int h, int w)
@@ -237,19 +245,21 @@ KERNEL WG_SIZE(1, 1, 1) i8_tile_pack_w(GLOBAL const char *RESTRICT w, GLOBAL OPE
             }
 }
 
-/* What the 128s added to x, or its zero point, come to in each sum, negative. */
+/* What the 128s added to x, or its zero point, come to in each sum, negative: sums[k block][SUM_R][SUM_S][NR]. */
 KERNEL WG_SIZE(1, 1, 1) i8_tile_sum_w(GLOBAL const char *RESTRICT w, GLOBAL int *RESTRICT sums ZERO_PARAM)
 {
     const int kb = GRP(0), g = kb / GBLOCKS, k0 = kb % GBLOCKS * NR;
 
-    for (int i = 0; i < NR; i++) {
-        int sum = 0;
+    for (int tap = 0; tap < SUM_R * SUM_S; tap++)
+        for (int i = 0; i < NR; i++) {
+            int sum = 0;
 
-        for (int c = 0; c < CG; c++)
-            for (int rs = 0; rs < R * S; rs++)
-                sum += weight_at(w, g, k0 + i, c, rs);
-        sums[kb * NR + i] = SHIFT * sum;
-    }
+            for (int c = 0; c < CG; c++)
+                for (int rs = 0; rs < R * S; rs++)
+                    if ((SUM_R == 1 || rs / S == tap / SUM_S) && (SUM_S == 1 || rs % S == tap % SUM_S))
+                        sum += weight_at(w, g, k0 + i, c, rs);
+            sums[(kb * SUM_R * SUM_S + tap) * NR + i] = SHIFT * sum;
+        }
 }
 
 #if IN_PLACE && TURNED && !OWN_SUMS
@@ -423,10 +433,10 @@ typedef INT_V WEIGHT_V;
 #define ASK_NEXT
 #endif
 
-/* acc += one block of B channels: all taps of the window. */
+/* acc += one block of B channels: the taps r_begin .. r_end-1 of the window. */
 #define ADD_BLOCK(acc, cb)                                                                                             \
     AHEAD_OF_X(cb)                                                                                                     \
-    for (int r = 0; r < R; r++) {                                                                                      \
+    for (int r = r_begin; r < r_end; r++) {                                                                            \
         UNROLL_S                                                                                                       \
         for (int s = 0; s < S; s++) {                                                                                  \
             GLOBAL const OPERAND *RESTRICT a = FROM(cb) + ((long)(r * DH) * WP + s * DW) * PIXEL;                      \
@@ -447,7 +457,8 @@ typedef INT_V WEIGHT_V;
                                                                                                                        \
                     UNROLL                                                                                             \
                     for (int v = 0; v < NV; v++)                                                                       \
-                        MULTIPLY(acc[i][v], pixel, weight[v]);                                                         \
+                        if (MEETS(i, s))                                                                               \
+                            MULTIPLY(acc[i][v], pixel, weight[v]);                                                     \
                 }                                                                                                      \
             }                                                                                                          \
         }                                                                                                              \
@@ -463,20 +474,36 @@ typedef INT_V WEIGHT_V;
     ((GLOBAL const OPERAND *)x + (((long)((n * GROUPS + g) * CBLOCKS + (cb)) * HP + p0 * STEP_H) * WP + q0 * STEP_W) * PIXEL)
 #endif
 
-/* What the sums of vector v of the block begin with: the bias, too, where no vector goes beyond it. */
-#if SUMS_OF_W
-#define FIRST(v) INT_VLOAD(sums + kb * NR + (v)*VK)
-#else
-#define FIRST(v) ((INT_V)(0))
-#endif
+/* What the sums of vector v of the block begin with beside FIRST: the bias, where no vector goes beyond it. */
 #if defined(EPI_BIAS) && KG % NR == 0
-#define BEGIN(v) (FIRST(v) + INT_VLOAD(bias + g * KG + k0 + (v)*VK))
+#define BEGIN(v) INT_VLOAD(bias + g * KG + k0 + (v)*VK)
 #undef ADD_BIAS
 #undef VADD_BIAS_K
 #define ADD_BIAS(v, k) (v)
 #define VADD_BIAS_K(v, k) (v)
 #else
-#define BEGIN(v) FIRST(v)
+#define BEGIN(v) ((INT_V)(0))
+#endif
+
+/* first[s][v]: the sums of w of the rows of the window that count. */
+#if SUMS_OF_W
+#define FIRST(s, v) INT_VLOAD(sums + ((kb * SUM_R + r) * SUM_S + (s)) * NR + (v)*VK)
+#define BEGIN_SUMS                                                                                                     \
+    INT_V first[SUM_S][NV];                                                                                            \
+                                                                                                                       \
+    UNROLL                                                                                                             \
+    for (int v = 0; v < SUM_S * NV; v++)                                                                               \
+        first[v / NV][v % NV] = (INT_V)(0);                                                                            \
+    for (int r = SKIP_ROWS ? r_begin : 0; r < (SKIP_ROWS ? r_end : 1); r++)                                            \
+        UNROLL                                                                                                         \
+        for (int v = 0; v < SUM_S * NV; v++)                                                                           \
+            first[v / NV][v % NV] += FIRST(v / NV, v % NV);                                                            \
+    UNROLL                                                                                                             \
+    for (int i = 0; i < VH * VW * SUM_S * NV; i++)                                                                     \
+        if (MEETS(i / (SUM_S * NV), i / NV % SUM_S))                                                                   \
+            acc[i / (SUM_S * NV)][i % NV] += first[i / NV % SUM_S][i % NV];
+#else
+#define BEGIN_SUMS
 #endif
 
 #ifdef UNSIGNED
@@ -495,6 +522,11 @@ KERNEL WG_SIZE(WG, 1, 1) i8_tile(GLOBAL const ELEM *RESTRICT x, GLOBAL const OPE
 #endif
     const int n = item / (KPARTS * QGROUPS * PTILES), g = part / GPARTS, k_first = part % GPARTS * KT;
     const int p_first = pt * VH, p0 = IN_PLACE && p_first + VH > ROWS ? ROWS - VH : p_first;
+#if SKIP_ROWS
+    const int h0 = p0 * STEP_H - PT, r_begin = h0 < 0 ? CEIL_DIV(-h0, DH) : 0, r_end = h0 + (R - 1) * DH < H ? R : CEIL_DIV(H - h0, DH);
+#else
+    const int r_begin = 0, r_end = R;
+#endif
 #if NEXT
     const int kb_next = g * GBLOCKS + (k_first + KT < GBLOCKS ? k_first + KT : GBLOCKS), asked = item % (QGROUPS * PTILES) * NEXT_OF_ITEM;
     const int next_line = kb_next < KBLOCKS && asked < KT * BLOCK_LINES ? 16 : 0;
@@ -527,6 +559,7 @@ KERNEL WG_SIZE(WG, 1, 1) i8_tile(GLOBAL const ELEM *RESTRICT x, GLOBAL const OPE
             UNROLL
             for (int v = 0; v < NV; v++)
                 acc[i][v] = BEGIN(v);
+        BEGIN_SUMS
         for (int cb = 0; cb < CBLOCKS; cb++) {
 #if FLOATS
             FLOAT_V part[VH * VW][NV];

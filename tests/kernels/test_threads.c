@@ -163,7 +163,7 @@ static struct {
     {"batch_gemm/packed", "8c789158ba9a1c1f", {0}},
     {"conv2d/direct_row", "ab06d38e9e347d9e", {0}},
     {"conv2d/direct_tile", "5a1ccb3a1378ac6d", {0}},
-    {"conv2d/i8_tile", "eff61ecd4e6dcbb0", {0}},
+    {"conv2d/i8_tile", "ed3c9aa628fe3a7c", {0}},
     {"conv2d/winograd_tile", "fea43efb17d0ee61", {0}},
     {"deformable_conv2d/im2col_gemm", "276f0346904ebdc3", {0}},
     {"dense/dense_i8_tile", "340a7bb6fceb2289", {0}},

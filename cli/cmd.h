@@ -177,6 +177,12 @@ const char *cmd_network_name(const struct cli *c, char *out, size_t n);
  * standard error unless `quiet`; its Budget stands in for --trials and --time where those are not given. */
 enum err cmd_kernel_spec(const struct cli *c, const char *path, struct job *j, struct why *why);
 
+/* --device of the private farm; where it is not given and --kernel-spec is, the one of that kernel's language. */
+const char *cmd_device_named(const struct cli *c);
+
+/* The files of a job's own kernel, which the tracker keeps since it was submitted; nothing for other jobs. */
+enum err cmd_fetch_files(struct client *c, struct job *j, struct why *why);
+
 /* The kernel of a job file, for commands that need no device; its notes are told as by cmd_kernel_spec. spec_free it.
  */
 enum err cmd_spec_open(const struct cli *c, const char *path, struct spec **out, struct why *why);

@@ -47,7 +47,8 @@ extern const struct command tune_command; /* the program, its subcommands by tab
                .help = "device key, e.g. rk3399-mali; not needed when there is only one")
 #define OPT_DEVICE                                                                                                     \
     CLI_OPTION("device", CLI_TEXT, .argument = "BACKEND", .otherwise = "opencl",                                       \
-               .help = "device of the private farm, as of tune-agent: opencl:0.1, cuda:0 or replay:FILE, say")
+               .help = "device of the private farm, as of tune-agent: opencl:0.1, cuda:0, c:gcc, replay:FILE; of "     \
+                       "--kernel-spec by its language")
 #define OPT_THREADS                                                                                                    \
     CLI_OPTION("threads", CLI_INT, .argument = "N", .min = 1, .max = 1024,                                             \
                .help = "host threads of a CPU device in the private farm")

@@ -6,6 +6,7 @@
 #include "core/err.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,6 +55,28 @@ static const char cuda_source[] =
     "    out[id] = a0 + a1 + a2 + a3 + a4 + a5 + b0 + b1 + b2 + b3 + b4 + b5;\n"
     "}\n";
 
+/* One thread's: what it counts as is told in make_program. */
+static const char c_source[] =
+    "typedef float vec __attribute__((vector_size(4 * LANES)));\n"
+    "double canary(void *const *args)\n"
+    "{\n"
+    "    float *out = *(float *const *)args[0];\n"
+    "    const int steps = *(const int *)args[1];\n"
+    "    const vec zero = {0}, m = zero + 0.9999f, s = zero + 0.0001f;\n"
+    "    vec a0 = zero + 1.0f, a1 = zero + 2.0f, a2 = zero + 3.0f, a3 = zero + 4.0f, a4 = zero + 5.0f, a5 = zero + "
+    "6.0f;\n"
+    "    vec b0 = zero + 7.0f, b1 = zero + 8.0f, b2 = zero + 9.0f, b3 = zero + 10.0f, b4 = zero + 11.0f, b5 = zero + "
+    "12.0f;\n"
+    "    for (int i = 0; i < steps; i++) {\n"
+    "        a0 = a0 * m + s; a1 = a1 * m + s; a2 = a2 * m + s; a3 = a3 * m + s; a4 = a4 * m + s; a5 = a5 * m + s;\n"
+    "        b0 = b0 * m + s; b1 = b1 * m + s; b2 = b2 * m + s; b3 = b3 * m + s; b4 = b4 * m + s; b5 = b5 * m + s;\n"
+    "    }\n"
+    "    a0 += a1 + a2 + a3 + a4 + a5 + b0 + b1 + b2 + b3 + b4 + b5;\n"
+    "    for (int i = 0; i < LANES; i++)\n"
+    "        out[i] = a0[i];\n"
+    "    return -__builtin_inf();\n"
+    "}\n";
+
 struct canary {
     const struct device_ops *ops;
     struct program program;
@@ -64,6 +87,11 @@ struct canary {
 static bool is_cuda(const struct device_desc *d)
 {
     return strcmp(d->api, "cuda") == 0;
+}
+
+static bool is_c(const struct device_desc *d)
+{
+    return strcmp(d->api, "c") == 0;
 }
 
 static int lanes_of(const struct device_desc *d)
@@ -78,6 +106,15 @@ static enum err add_cuda_module(struct canary *c)
     struct program_module *m = program_add_module(&c->program, "canary", LANG_CUDA_C, "");
 
     return m ? blobs_put(&c->blobs, cuda_source, sizeof cuda_source - 1, &m->source) : ERR_NOMEM;
+}
+
+static enum err add_c_module(struct canary *c, int lanes)
+{
+    struct program_module *m = program_add_module(&c->program, "canary", LANG_C, "-march=native");
+
+    if (!m || program_define(m, "LANES", lanes))
+        return ERR_NOMEM;
+    return blobs_put(&c->blobs, c_source, sizeof c_source - 1, &m->source);
 }
 
 static enum err add_module(struct canary *c, int lanes)
@@ -100,16 +137,19 @@ static enum err make_program(struct canary *c, const struct device_desc *d)
     const bool cpu = d->kind == DEVICE_CPU;
     const int lanes = lanes_of(d);
     const int64_t units = d->units > 0 ? d->units : 1;
-    const int64_t grid[3] = {cpu ? units : units * GPU_GROUPS_PER_UNIT, 1, 1}, block[3] = {cpu ? 1 : GPU_GROUP, 1, 1};
+    const int64_t n_groups = is_c(d) ? 1 : cpu ? units : units * GPU_GROUPS_PER_UNIT;
+    const int64_t grid[3] = {n_groups, 1, 1}, block[3] = {cpu ? 1 : GPU_GROUP, 1, 1};
     const int64_t steps = cpu ? STEPS : GPU_STEPS;
     struct program_launch *l;
-    enum err e = is_cuda(d) ? add_cuda_module(c) : add_module(c, lanes);
+    enum err e = is_cuda(d) ? add_cuda_module(c) : is_c(d) ? add_c_module(c, lanes) : add_module(c, lanes);
 
     if (e)
         return e;
-    strcpy(c->program.api, is_cuda(d) ? "cuda" : "opencl");
+    snprintf(c->program.api, sizeof c->program.api, "%s", d->api);
     c->program.workload = strdup("canary fma");
     c->program.flops = (double)(grid[0] * block[0] * steps * lanes) * 12 * 2;
+    if (is_c(d)) /* the other threads would do as much: no kernel is to be faster than the peak */
+        c->program.flops *= (double)units;
     if (!c->program.workload ||
         !program_add_buffer(&c->program, "out", ROLE_OUTPUT, DTYPE_F32, grid[0] * block[0] * lanes))
         return ERR_NOMEM;
@@ -126,7 +166,8 @@ enum err canary_open(const struct device_ops *ops, struct device *d, const char 
     struct canary *c;
     enum err e;
 
-    if (ops->simulated || (strcmp(ops->name, "opencl") != 0 && strcmp(ops->name, "cuda") != 0))
+    if (ops->simulated ||
+        (strcmp(ops->name, "opencl") != 0 && strcmp(ops->name, "cuda") != 0 && strcmp(ops->name, "c") != 0))
         return why_set(why, ERR_UNSUPPORTED, "there is no canary for %s devices", ops->name);
     c = calloc(1, sizeof *c);
     if (!c)

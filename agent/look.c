@@ -248,12 +248,25 @@ static void look_at_cuda(const struct device_ops *ops)
     look_at_nvml();
 }
 
+/* ---- plain C ---- */
+
+static void look_at_c(const struct device_ops *ops)
+{
+    struct device_desc first;
+    char words[sizeof first.platform_version + 64];
+
+    if (look_at_list(ops, &first)) {
+        snprintf(words, sizeof words, "%s; %lld threads for OpenMP", first.platform_version, (long long)first.threads);
+        say(FINDING_OK, "C compiler", words);
+    }
+}
+
 int look_around(const char *device)
 {
     static const struct {
         const char *name;
         void (*look)(const struct device_ops *ops);
-    } looks[] = {{"opencl", look_at_opencl}, {"cuda", look_at_cuda}};
+    } looks[] = {{"opencl", look_at_opencl}, {"cuda", look_at_cuda}, {"c", look_at_c}};
     const struct device_ops *ops = NULL;
     const char *selector;
     struct why why = {""};

@@ -98,8 +98,8 @@ static enum err make_command(struct command *c, const struct sandbox_options *o,
 static enum err exec_child(struct sandbox *s, const struct sandbox_options *o, int child_fd, struct why *why)
 {
     struct command c;
-    char threads[64], cache[PATH_MAX + 32];
-    const char *env[4] = {NULL};
+    char threads[64], openmp[64], cache[PATH_MAX + 32];
+    const char *env[7] = {NULL};
     struct proc_options p = {.argv = c.argv, .env_add = env, .in_fd = -1, .out_fd = -1};
     pid_t pid = 0;
     int n_env = 0;
@@ -113,6 +113,9 @@ static enum err exec_child(struct sandbox *s, const struct sandbox_options *o, i
         snprintf(threads, sizeof threads, "POCL_MAX_PTHREAD_COUNT=%d", o->threads);
         env[n_env++] = threads;
         env[n_env++] = "POCL_AFFINITY=0"; /* the child pins its workers itself: PoCL knows no list of CPUs */
+        snprintf(openmp, sizeof openmp, "OMP_NUM_THREADS=%d", o->threads);
+        env[n_env++] = openmp;
+        env[n_env++] = "OMP_PROC_BIND=true"; /* OpenMP's are there with the first call of a kernel, and know the list */
     }
     if (*o->cache_dir) {
         snprintf(cache, sizeof cache, "POCL_CACHE_DIR=%s", o->cache_dir);

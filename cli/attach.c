@@ -81,7 +81,8 @@ static void read_order(struct following *f, const cJSON *entry)
 
     if (f->has_order || !cJSON_IsString(body))
         return;
-    f->has_order = job_parse(body->valuestring, strlen(body->valuestring), &f->order, NULL) == ERR_OK;
+    f->has_order = job_parse(body->valuestring, strlen(body->valuestring), &f->order, NULL) == ERR_OK &&
+                   cmd_fetch_files(f->client, &f->order, NULL) == ERR_OK;
     if (f->has_order)
         snprintf(f->order.strategy, sizeof f->order.strategy, "random"); /* nothing is asked of it */
 }
@@ -94,7 +95,7 @@ static void drop_tasks(struct following *f)
     f->tasks = NULL;
 }
 
-/* Without them, of a kernel whose files are elsewhere for one, the end is told without the table. */
+/* Without them, where the tracker has the files of an own kernel no more for one, the end is told without the table. */
 static void make_tasks(struct following *f, const struct record *r)
 {
     const size_t n = f->order.replay[0] ? 1 : f->order.n_layers;

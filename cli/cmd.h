@@ -47,7 +47,8 @@ extern const struct command tune_command; /* the program, its subcommands by tab
                .help = "device key, e.g. rk3399-mali; not needed when there is only one")
 #define OPT_DEVICE                                                                                                     \
     CLI_OPTION("device", CLI_TEXT, .argument = "BACKEND", .otherwise = "opencl",                                       \
-               .help = "device of the private farm, as of tune-agent: opencl:0.1, cuda:0 or replay:FILE, say")
+               .help = "device of the private farm, as of tune-agent: opencl:0.1, cuda:0, c:gcc, replay:FILE; of "     \
+                       "--kernel-spec by its language")
 #define OPT_THREADS                                                                                                    \
     CLI_OPTION("threads", CLI_INT, .argument = "N", .min = 1, .max = 1024,                                             \
                .help = "host threads of a CPU device in the private farm")
@@ -176,6 +177,12 @@ const char *cmd_network_name(const struct cli *c, char *out, size_t n);
 /* A kernel of one's own from a job file: layer, text and files of the job; `j` has none yet. Its notes are told on
  * standard error unless `quiet`; its Budget stands in for --trials and --time where those are not given. */
 enum err cmd_kernel_spec(const struct cli *c, const char *path, struct job *j, struct why *why);
+
+/* --device of the private farm; where it is not given and --kernel-spec is, the one of that kernel's language. */
+const char *cmd_device_named(const struct cli *c);
+
+/* The files of a job's own kernel, which the tracker keeps since it was submitted; nothing for other jobs. */
+enum err cmd_fetch_files(struct client *c, struct job *j, struct why *why);
 
 /* The kernel of a job file, for commands that need no device; its notes are told as by cmd_kernel_spec. spec_free it.
  */

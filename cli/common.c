@@ -173,7 +173,7 @@ enum err link_open(struct link *l, const struct cli *c, const char *role, struct
     e = check_key_file(cli_text(c, "key-file"), why);
     if (e)
         return e;
-    o.device = cli_text(c, "device");
+    o.device = cmd_device_named(c);
     o.key = cmd_has(c, "key") ? cli_text(c, "key") : NULL;
     o.threads = cli_int(c, "threads");
     if (cmd_has(c, "nvrtc") && cli_text(c, "nvrtc"))

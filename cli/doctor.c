@@ -26,7 +26,8 @@ static const struct cli_option options[] = {
     OPT_TRACKER,
     OPT_KEY_FILE,
     CLI_OPTION("device", CLI_TEXT, .argument = "DEVICE", .otherwise = "opencl",
-               .help = "the device of this machine to look at, as for tune-agent: opencl[:p.d], cuda[:i]"),
+               .help =
+                   "the device of this machine to look at, as for tune-agent: opencl[:p.d], cuda[:i], c[:COMPILER]"),
     CLI_OPTION("nvrtc", CLI_TEXT, .argument = "PATH", .environment = "TUNE_NVRTC",
                .help = "compiler for CUDA, as for tune-agent"),
     CLI_OPTION("no-build", CLI_FLAG,

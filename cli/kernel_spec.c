@@ -62,6 +62,32 @@ enum err cmd_spec_open(const struct cli *c, const char *path, struct spec **out,
     return e;
 }
 
+const char *cmd_device_named(const struct cli *c)
+{
+    const char *spec = cmd_has(c, "kernel-spec") ? cli_text(c, "kernel-spec") : NULL;
+
+    return spec && !cli_get(c, "device")->given ? spec_usual_device(spec) : cli_text(c, "device");
+}
+
+struct fetching {
+    struct client *client;
+    struct blobs *files;
+};
+
+static enum err fetch(const char *hex, void *arg, struct why *why)
+{
+    const struct fetching *f = arg;
+
+    return client_get_blob(f->client, hex, f->files, why);
+}
+
+enum err cmd_fetch_files(struct client *c, struct job *j, struct why *why)
+{
+    struct fetching f = {c, &j->spec_files};
+
+    return j->spec ? spec_each_file(j->spec, strlen(j->spec), fetch, &f, why) : ERR_OK;
+}
+
 enum err cmd_kernel_spec(const struct cli *c, const char *path, struct job *j, struct why *why)
 {
     struct spec *s = NULL;

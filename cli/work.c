@@ -5,7 +5,6 @@
 
 #include "core/clock.h"
 #include "core/proc.h"
-#include "kernels/spec/spec.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -62,26 +61,6 @@ static void fail_job(struct client *c, const struct leased *l)
     client_job_done(c, &args, NULL, NULL, NULL);
 }
 
-struct fetching {
-    struct client *client;
-    struct blobs *files;
-};
-
-static enum err fetch(const char *hex, void *arg, struct why *why)
-{
-    const struct fetching *f = arg;
-
-    return client_get_blob(f->client, hex, f->files, why);
-}
-
-/* The files of a person's own kernel, which the tracker keeps since the job was submitted. */
-static enum err fetch_files(struct client *c, struct job *j, struct why *why)
-{
-    struct fetching f = {c, &j->spec_files};
-
-    return j->spec ? spec_each_file(j->spec, strlen(j->spec), fetch, &f, why) : ERR_OK;
-}
-
 static void drive(struct client *c, struct leased *l, struct progress *p)
 {
     const struct session_options o = {.client = c,
@@ -123,7 +102,7 @@ static enum err drive_lease(struct client *c, const char *text, struct progress 
     job_init(&l.job);
     e = read_job(c, &l, why);
     if (!e)
-        e = fetch_files(c, &l.job, why) ? ERR_INPUT : ERR_OK;
+        e = cmd_fetch_files(c, &l.job, why) ? ERR_INPUT : ERR_OK;
     if (e == ERR_INPUT)
         fail_job(c, &l);
     if (!e)

@@ -60,10 +60,13 @@ static const struct template *without_staging(const struct workload *w, const st
 
 enum fit template_fit(const struct template *t, const struct workload *w, const struct device_desc *d, struct why *why)
 {
-    const enum fit fit = t->fit(w, d, why);
+    const bool for_functions = strcmp(d->api, "c") == 0;
+    const enum fit fit = for_functions ? FIT_NONE : t->fit(w, d, why);
     const struct template *other =
         d->kind == DEVICE_MALI && t->stages && fit > FIT_BASELINE ? without_staging(w, d) : NULL;
 
+    if (for_functions)
+        why_set(why, ERR_UNSUPPORTED, "it is for functions in C of one's own (--kernel-spec)");
     if (!other)
         return fit;
     why_set(why, ERR_UNSUPPORTED, "stages in local memory, which on Mali spares nothing; %s does without", other->id);

@@ -6,11 +6,12 @@
 #include <string.h>
 
 /* Each a backend of this folder. */
-extern const struct device_ops opencl_device_ops, cuda_device_ops, replay_device_ops;
+extern const struct device_ops opencl_device_ops, cuda_device_ops, c_device_ops, replay_device_ops;
 
 const struct device_ops *const device_table[] = {
     &opencl_device_ops,
     &cuda_device_ops,
+    &c_device_ops,
     &replay_device_ops,
     /* the next one here */
     NULL,

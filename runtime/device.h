@@ -50,7 +50,8 @@ struct device_ops {
      */
     enum err (*list)(bool (*each)(const char *selector, const struct device_desc *d, void *arg), void *arg,
                      struct why *why);
-    /* selector: "" = the first device, "p.d" (OpenCL), "i" (CUDA), a file (replay). May block for seconds. */
+    /* selector: "" = the first device, "p.d" (OpenCL), "i" (CUDA), a compiler (c), a file (replay). May block for
+     * seconds. */
     enum err (*open)(const char *selector, struct device **out, struct why *why);
     void (*close)(struct device *d);
     const struct device_desc *(*describe)(const struct device *d); /* lends */
@@ -97,7 +98,7 @@ struct device_ops {
     bool simulated;
 };
 
-/* All backends, NULL-ended: opencl, cuda, replay. */
+/* All backends, NULL-ended: opencl, cuda, c, replay. */
 extern const struct device_ops *const device_table[];
 /* The one of a name, NULL = none; product code has selectors and takes device_parse: this is for tests. */
 const struct device_ops *device_find(const char *name);

@@ -38,6 +38,11 @@ enum err guard_check(const struct program_buffer *b, int poison, bool is_behind,
                      : why_set(why, ERR_WRONG, "wrote before the beginning of %s, %zu bytes", b->id, n - i);
 }
 
+const char *device_api_words(const char *api)
+{
+    return strcmp(api, "cuda") == 0 ? "CUDA" : strcmp(api, "c") == 0 ? "plain C" : "OpenCL";
+}
+
 static bool has_extensions(const struct device_desc *d, const char *needed, char *missing, size_t n_missing)
 {
     char list[256], *rest = NULL;
@@ -61,8 +66,7 @@ enum err check_needs(const struct device_desc *d, const struct program *p, int64
     char missing[256];
 
     if (p->api[0] && strcmp(p->api, d->api) != 0)
-        return why_set(why, ERR_LIMITS, "the program is for %s, the device is %s", p->api,
-                       strcmp(d->api, "cuda") == 0 ? "CUDA" : "OpenCL");
+        return why_set(why, ERR_LIMITS, "the program is for %s, the device is %s", p->api, device_api_words(d->api));
     if (!has_extensions(d, p->extensions, missing, sizeof missing))
         return why_set(why, ERR_LIMITS, "the device has no extension %s", missing);
     if (p->needs_work_group > d->max_work_group)
@@ -125,4 +129,17 @@ void report_add_log(struct load_report *report, const char *id, const char *text
         report->log = buf_take(&log);
     }
     buf_fini(&log);
+}
+
+void log_first_words(const char *log, char *out, size_t n_out)
+{
+    const char *at = strstr(log, "error");
+    size_t n;
+
+    while (at && at > log && at[-1] != '\n')
+        at--;
+    if (!at)
+        at = log + strspn(log, " \t\r\n");
+    n = strcspn(at, "\r\n");
+    snprintf(out, n_out, "%.*s", (int)(n < n_out ? n : n_out - 1), at);
 }

@@ -29,6 +29,9 @@ unsigned char guard_byte(const struct program_buffer *b, int poison);
 enum err guard_check(const struct program_buffer *b, int poison, bool is_behind, const unsigned char *guard, size_t n,
                      struct why *why);
 
+/* An API's name for people. */
+const char *device_api_words(const char *api);
+
 /* Does the device have all the program asks for: its API, extensions, group size, local memory (local_max: of a group,
  * at most)? ERR_LIMITS with both numbers. */
 enum err check_needs(const struct device_desc *d, const struct program *p, int64_t local_max, struct why *why);
@@ -42,5 +45,8 @@ enum err check_group(const struct device_desc *d, const struct program_launch *l
 /* Appends "[id]" and a compiler's words to the report's log; white space only adds nothing, what is over LOAD_LOG_BYTES
  * is cut. */
 void report_add_log(struct load_report *report, const char *id, const char *text);
+
+/* The line of a compiler's log that says most: the first with "error", else the first that is not empty. */
+void log_first_words(const char *log, char *out, size_t n_out);
 
 #endif

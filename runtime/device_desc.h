@@ -13,7 +13,7 @@
 enum device_class { DEVICE_CPU, DEVICE_GPU, DEVICE_MALI, DEVICE_OTHER };
 
 struct device_desc {
-    char api[16]; /* "opencl", "cuda", "replay" */
+    char api[16]; /* "opencl", "cuda", "c", "replay" */
     enum device_class kind;
     char platform[96], platform_version[128], vendor[96], name[160], driver[96];
     char extensions[2048];  /* space-separated, sorted */

@@ -55,27 +55,13 @@ static char *take_log(cl_program program, cl_device_id device)
     return text;
 }
 
-/* The line that says most: the first with "error", else the first that is not empty. */
-static void first_words(const char *log, char *out, size_t n_out)
-{
-    const char *at = strstr(log, "error");
-    size_t n;
-
-    while (at && at > log && at[-1] != '\n')
-        at--;
-    if (!at)
-        at = log + strspn(log, " \t\r\n");
-    n = strcspn(at, "\r\n");
-    snprintf(out, n_out, "%.*s", (int)(n < n_out ? n : n_out - 1), at);
-}
-
 /* Frees the log. */
 static enum err compile_failed(const struct program_module *m, cl_int error, char *log, struct why *why)
 {
     char words[600] = "";
 
     if (log)
-        first_words(log, words, sizeof words);
+        log_first_words(log, words, sizeof words);
     free(log);
     return why_set(why, error == CL_OUT_OF_HOST_MEMORY ? ERR_NOMEM : ERR_COMPILE, "module '%s': %s%s%s", m->id,
                    opencl_error_name(error), words[0] ? ": " : "", words);

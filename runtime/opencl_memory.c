@@ -3,7 +3,7 @@
 
 #include "core/err.h"
 #include "runtime/device_checks.h"
-#include "runtime/opencl_fence.h"
+#include "runtime/fence.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,8 +11,27 @@
 
 void opencl_buffer_free(cl_mem mem)
 {
-    if (mem && !opencl_fence_free(mem))
-        clReleaseMemObject(mem);
+    if (!mem)
+        return;
+    clReleaseMemObject(mem);
+    (void)fence_free(mem);
+}
+
+/* One in memory of ours, whose bands nobody may touch. */
+static cl_mem fenced(cl_context context, size_t n, const char *name, cl_int *error)
+{
+    void *at = fence_new(n, name);
+    cl_mem mem;
+
+    *error = CL_OUT_OF_HOST_MEMORY;
+    if (!at)
+        return NULL;
+    mem = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, n, at, error);
+    if (*error == CL_SUCCESS)
+        fence_know_as(at, mem);
+    else
+        (void)fence_free(at);
+    return *error == CL_SUCCESS ? mem : NULL;
 }
 
 cl_mem opencl_buffer(const struct device *d, size_t n, const char *banded, cl_int *error)
@@ -20,7 +39,7 @@ cl_mem opencl_buffer(const struct device *d, size_t n, const char *banded, cl_in
     const cl_mem_flags flags = CL_MEM_READ_WRITE | (d->desc.shares_host ? CL_MEM_ALLOC_HOST_PTR : 0);
 
     if (banded && d->pocl && d->desc.kind == DEVICE_CPU && n > 2 * GUARD_BYTES && getenv("TUNE_FENCE"))
-        return opencl_fence_new(d->context, n, banded, error);
+        return fenced(d->context, n, banded, error);
     return clCreateBuffer(d->context, flags, n, NULL, error);
 }
 
@@ -58,9 +77,9 @@ enum err opencl_put(const struct device *d, cl_command_queue queue, cl_mem to, s
     e = map(queue, to, CL_MAP_WRITE_INVALIDATE_REGION, offset, n, &at, why);
     if (e)
         return e;
-    opencl_fence_set(to, false);
+    fence_set(to, false);
     memcpy(at, data, n);
-    opencl_fence_set(to, true);
+    fence_set(to, true);
     return unmap(queue, to, at, true, why);
 }
 
@@ -78,9 +97,9 @@ enum err opencl_get(const struct device *d, cl_command_queue queue, cl_mem from,
     e = map(queue, from, CL_MAP_READ, offset, n, &at, why);
     if (e)
         return e;
-    opencl_fence_set(from, false);
+    fence_set(from, false);
     memcpy(data, at, n);
-    opencl_fence_set(from, true);
+    fence_set(from, true);
     return unmap(queue, from, at, false, why);
 }
 

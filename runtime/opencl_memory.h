@@ -11,7 +11,7 @@
 
 /* A buffer of n bytes, read and written by kernels; NULL with the call's error. `banded`: the name of one with
  * GUARD_BYTES at both ends of the n, NULL of others. With TUNE_FENCE in the environment the bands of PoCL's CPUs are
- * out of bounds (runtime/opencl_fence.h). opencl_buffer_free frees it, NULL too. */
+ * out of bounds (runtime/fence.h). opencl_buffer_free frees it, NULL too. */
 cl_mem opencl_buffer(const struct device *d, size_t n, const char *banded, cl_int *error);
 void opencl_buffer_free(cl_mem mem);
 

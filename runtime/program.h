@@ -34,7 +34,7 @@
 #define PROGRAM_MAX_SAMPLES ((int64_t)1 << 24)      /* values of one check */
 #define PROGRAM_ID_BYTES 40
 
-enum program_lang { LANG_OPENCL_C, LANG_CUDA_C, LANG_PTX, LANG_CUBIN, LANG_CLBIN, N_LANGS };
+enum program_lang { LANG_OPENCL_C, LANG_CUDA_C, LANG_PTX, LANG_CUBIN, LANG_CLBIN, LANG_C, LANG_CXX, N_LANGS };
 enum buffer_role { ROLE_INPUT, ROLE_WEIGHT, ROLE_PACKED, ROLE_OUTPUT, ROLE_STATE, ROLE_SCRATCH, N_ROLES };
 /* int: uniform integers in [lo, hi]; normal: Irwin-Hall sum of 12 uniforms, mean lo, standard deviation hi;
  * none: content undefined (a check run poisons it, see enum poison); wide: normal ones, of which blocks of elements are
@@ -206,7 +206,7 @@ struct program {
     double flops, flops_effective, bytes_min;    /* of one run */
     double build_s, run_s;                       /* limits; 0 = the job's */
     int64_t memory_bytes;                        /* limit of the child, 0 = the job's */
-    char api[16];                                /* "opencl" */
+    char api[16];                                /* "opencl", "cuda", "c" */
     char std[16];                                /* "CL1.2" */
     char extensions[256];                        /* all needed, space-separated */
     int64_t needs_work_group, needs_local_bytes; /* refused as `limits` before building */

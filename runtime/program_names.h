@@ -5,7 +5,7 @@
 
 #include "runtime/program.h"
 
-static const char *const program_lang_names[N_LANGS] = {"opencl-c", "cuda-c", "ptx", "cubin", "clbin"};
+static const char *const program_lang_names[N_LANGS] = {"opencl-c", "cuda-c", "ptx", "cubin", "clbin", "c", "c++"};
 static const char *const program_role_names[N_ROLES] = {"input", "weight", "packed", "output", "state", "scratch"};
 static const char *const program_fill_names[N_FILLS] = {"none", "zero",  "value",  "int",  "normal", "blob",
                                                         "wide", "edges", "floats", "rows", "turns",  "bands"};

@@ -6,6 +6,32 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+
+static const struct spec_language languages[] = {
+    {"OpenCL", "opencl", LANG_OPENCL_C}, {"CUDA", "cuda", LANG_CUDA_C}, {"C", "c", LANG_C}, {"C++", "c", LANG_CXX}};
+
+const struct spec_language *spec_language(const struct spec *s)
+{
+    size_t i = 0;
+
+    while (languages[i].lang != s->lang)
+        i++;
+    return &languages[i];
+}
+
+bool spec_is_function(const struct spec *s)
+{
+    return s->lang == LANG_C || s->lang == LANG_CXX;
+}
+
+const struct spec_language *spec_language_named(const char *name)
+{
+    for (size_t i = 0; i < sizeof languages / sizeof *languages; i++)
+        if (strcasecmp(languages[i].name, name) == 0)
+            return &languages[i];
+    return NULL;
+}
 
 enum err spec_one_line(struct why *why, enum err e)
 {
@@ -78,10 +104,10 @@ struct spec_budget spec_budget(const struct spec *s)
 
 enum err spec_fits(const struct spec *s, const struct device_desc *d, struct why *why)
 {
-    const char *api = s->lang == LANG_CUDA_C ? "cuda" : "opencl";
+    const struct spec_language *l = spec_language(s);
 
-    if (strcmp(d->api, api) == 0)
+    if (strcmp(d->api, l->api) == 0)
         return ERR_OK;
-    return why_set(why, ERR_UNSUPPORTED, "the kernel is %s and the device %s is %s: expected --device %s",
-                   s->lang == LANG_CUDA_C ? "CUDA" : "OpenCL", d->name, d->api, api);
+    return why_set(why, ERR_UNSUPPORTED, "the kernel is %s and the device %s is %s: expected --device %s", l->name,
+                   d->name, d->api, l->api);
 }

@@ -26,6 +26,9 @@ struct spec;
  * begin with the path and name the member. */
 enum err spec_load(const char *path, struct buf *closed, struct blobs *files, struct why *why);
 
+/* The device backend that a job file's language is for: "opencl", "cuda", "c"; "opencl" where it cannot be read. */
+const char *spec_usual_device(const char *path);
+
 /* Calls `each` with the hash of every file that a closed job needs. ERR_INPUT for text that is none. */
 enum err spec_each_file(const char *closed, size_t n, enum err (*each)(const char *hex, void *arg, struct why *why),
                         void *arg, struct why *why);

@@ -15,22 +15,38 @@
 
 /* Names of T1, then those of C that files have as well. half3 and the like are padded on devices and refused. */
 static const struct spec_type types[] = {
-    {"float", DTYPE_F32, 1, 0, true, false, ARG_F32}, {"float2", DTYPE_F32, 2, 0, true, false, -1},
-    {"float4", DTYPE_F32, 4, 0, true, false, -1},     {"float8", DTYPE_F32, 8, 0, true, false, -1},
-    {"float16", DTYPE_F32, 16, 0, true, false, -1},   {"double", DTYPE_F64, 1, 0, true, false, ARG_F64},
-    {"double2", DTYPE_F64, 2, 0, true, false, -1},    {"double4", DTYPE_F64, 4, 0, true, false, -1},
-    {"double8", DTYPE_F64, 8, 0, true, false, -1},    {"double16", DTYPE_F64, 16, 0, true, false, -1},
-    {"half", DTYPE_F16, 1, 0, true, false, ARG_B16},  {"half2", DTYPE_F16, 2, 0, true, false, -1},
-    {"half4", DTYPE_F16, 4, 0, true, false, -1},      {"half8", DTYPE_F16, 8, 0, true, false, -1},
-    {"half16", DTYPE_F16, 16, 0, true, false, -1},    {"bool", DTYPE_U8, 1, 0, false, true, ARG_B8},
-    {"int8", DTYPE_I8, 1, 0, true, true, ARG_B8},     {"uint8", DTYPE_U8, 1, 0, false, true, ARG_B8},
-    {"int16", DTYPE_U8, 2, 2, true, true, ARG_B16},   {"uint16", DTYPE_U8, 2, 2, false, true, ARG_B16},
-    {"int32", DTYPE_I32, 1, 0, true, true, ARG_I32},  {"uint32", DTYPE_U8, 4, 4, false, true, ARG_U32},
-    {"int64", DTYPE_U8, 8, 8, true, true, ARG_I64},   {"uint64", DTYPE_U8, 8, 8, false, true, ARG_I64},
-    {"char", DTYPE_I8, 1, 0, true, true, ARG_B8},     {"uchar", DTYPE_U8, 1, 0, false, true, ARG_B8},
-    {"short", DTYPE_U8, 2, 2, true, true, ARG_B16},   {"ushort", DTYPE_U8, 2, 2, false, true, ARG_B16},
-    {"int", DTYPE_I32, 1, 0, true, true, ARG_I32},    {"uint", DTYPE_U8, 4, 4, false, true, ARG_U32},
-    {"long", DTYPE_U8, 8, 8, true, true, ARG_I64},    {"ulong", DTYPE_U8, 8, 8, false, true, ARG_I64},
+    {"float", DTYPE_F32, 1, 0, true, false, ARG_F32, "float"},
+    {"float2", DTYPE_F32, 2, 0, true, false, -1, NULL},
+    {"float4", DTYPE_F32, 4, 0, true, false, -1, NULL},
+    {"float8", DTYPE_F32, 8, 0, true, false, -1, NULL},
+    {"float16", DTYPE_F32, 16, 0, true, false, -1, NULL},
+    {"double", DTYPE_F64, 1, 0, true, false, ARG_F64, "double"},
+    {"double2", DTYPE_F64, 2, 0, true, false, -1, NULL},
+    {"double4", DTYPE_F64, 4, 0, true, false, -1, NULL},
+    {"double8", DTYPE_F64, 8, 0, true, false, -1, NULL},
+    {"double16", DTYPE_F64, 16, 0, true, false, -1, NULL},
+    {"half", DTYPE_F16, 1, 0, true, false, ARG_B16, "_Float16"},
+    {"half2", DTYPE_F16, 2, 0, true, false, -1, NULL},
+    {"half4", DTYPE_F16, 4, 0, true, false, -1, NULL},
+    {"half8", DTYPE_F16, 8, 0, true, false, -1, NULL},
+    {"half16", DTYPE_F16, 16, 0, true, false, -1, NULL},
+    {"bool", DTYPE_U8, 1, 0, false, true, ARG_B8, "_Bool"},
+    {"int8", DTYPE_I8, 1, 0, true, true, ARG_B8, "__INT8_TYPE__"},
+    {"uint8", DTYPE_U8, 1, 0, false, true, ARG_B8, "__UINT8_TYPE__"},
+    {"int16", DTYPE_U8, 2, 2, true, true, ARG_B16, "__INT16_TYPE__"},
+    {"uint16", DTYPE_U8, 2, 2, false, true, ARG_B16, "__UINT16_TYPE__"},
+    {"int32", DTYPE_I32, 1, 0, true, true, ARG_I32, "__INT32_TYPE__"},
+    {"uint32", DTYPE_U8, 4, 4, false, true, ARG_U32, "__UINT32_TYPE__"},
+    {"int64", DTYPE_U8, 8, 8, true, true, ARG_I64, "__INT64_TYPE__"},
+    {"uint64", DTYPE_U8, 8, 8, false, true, ARG_I64, "__UINT64_TYPE__"},
+    {"char", DTYPE_I8, 1, 0, true, true, ARG_B8, "__INT8_TYPE__"},
+    {"uchar", DTYPE_U8, 1, 0, false, true, ARG_B8, "__UINT8_TYPE__"},
+    {"short", DTYPE_U8, 2, 2, true, true, ARG_B16, "__INT16_TYPE__"},
+    {"ushort", DTYPE_U8, 2, 2, false, true, ARG_B16, "__UINT16_TYPE__"},
+    {"int", DTYPE_I32, 1, 0, true, true, ARG_I32, "__INT32_TYPE__"},
+    {"uint", DTYPE_U8, 4, 4, false, true, ARG_U32, "__UINT32_TYPE__"},
+    {"long", DTYPE_U8, 8, 8, true, true, ARG_I64, "__INT64_TYPE__"},
+    {"ulong", DTYPE_U8, 8, 8, false, true, ARG_I64, "__UINT64_TYPE__"},
 };
 
 #define TYPE_NAMES                                                                                                     \
@@ -40,10 +56,10 @@ static const struct spec_type types[] = {
 
 /* Elements of a type of the file's own are so many bytes. */
 static const struct spec_type customs[] = {
-    {"custom", DTYPE_U8, 1, 1, false, true, -1},   {"custom", DTYPE_U8, 2, 2, false, true, -1},
-    {"custom", DTYPE_U8, 4, 4, false, true, -1},   {"custom", DTYPE_U8, 8, 8, false, true, -1},
-    {"custom", DTYPE_U8, 12, 12, false, true, -1}, {"custom", DTYPE_U8, 16, 16, false, true, -1},
-    {"custom", DTYPE_U8, 32, 32, false, true, -1}, {"custom", DTYPE_U8, 64, 64, false, true, -1},
+    {"custom", DTYPE_U8, 1, 1, false, true, -1, NULL},   {"custom", DTYPE_U8, 2, 2, false, true, -1, NULL},
+    {"custom", DTYPE_U8, 4, 4, false, true, -1, NULL},   {"custom", DTYPE_U8, 8, 8, false, true, -1, NULL},
+    {"custom", DTYPE_U8, 12, 12, false, true, -1, NULL}, {"custom", DTYPE_U8, 16, 16, false, true, -1, NULL},
+    {"custom", DTYPE_U8, 32, 32, false, true, -1, NULL}, {"custom", DTYPE_U8, 64, 64, false, true, -1, NULL},
 };
 
 static const struct spec_type *type_named(const char *name, double type_bytes)
@@ -247,9 +263,11 @@ static enum err read_vector(struct spec *s, const cJSON *o, const cJSON *files, 
     a->is_symbol |=
         s->lang == LANG_CUDA_C && cJSON_IsString(memory) && strcasecmp(memory->valuestring, "Constant") == 0;
     if (a->is_symbol && s->lang != LANG_CUDA_C)
-        return why_set(why, ERR_UNSUPPORTED,
-                       "%s.MemoryType: Symbol is CUDA's: in OpenCL a Vector, which the kernel takes as __constant",
-                       a->where);
+        return why_set(
+            why, ERR_UNSUPPORTED,
+            "%s.MemoryType: Symbol is CUDA's: in OpenCL a Vector, which the kernel takes as __constant, in C "
+            "a Vector",
+            a->where);
     if (a->is_symbol &&
         strcmp(a->id, cJSON_IsString(spec_member(o, "Name")) ? spec_member(o, "Name")->valuestring : "") != 0)
         return why_set(why, ERR_INPUT, "%s.Name: expected the name of the __constant__ variable", a->where);
@@ -277,6 +295,8 @@ static enum err read_arg(struct spec *s, const cJSON *o, const cJSON *files, siz
     e = read_choice(o, a->where, "MemoryType", memories, 4, &memory, why);
     a->is_symbol = memory == 3;
     a->memory = a->is_symbol ? SPEC_VECTOR : (enum spec_memory)memory;
+    if (!e && a->memory == SPEC_LOCAL && spec_is_function(s))
+        return why_set(why, ERR_UNSUPPORTED, "%s.MemoryType: Local: a function of C has no local memory", a->where);
     if (!e)
         e = read_type(o, a, why);
     if (!e)

@@ -67,41 +67,129 @@ static const char *included(const char *line, const char *end, char name[256])
     return close + 1;
 }
 
-/* Appends a text with the files that it includes from beside itself; what is not there stays an #include. */
-static enum err splice(const char *path, const char *text, int depth, struct buf *out, struct why *why)
+/* Where the text is that goes out, and which files said that they be there once. */
+struct splicing {
+    struct buf *out;
+    char *once[SPEC_MAX_FILES]; /* real paths; owned */
+    size_t n_once;
+    char *roots[2]; /* real folders of the job file and of the first source, which the others are to lie in; owned */
+    struct why *why;
+};
+
+static void splicing_fini(struct splicing *s)
 {
+    while (s->n_once)
+        free(s->once[--s->n_once]);
+    free(s->roots[0]);
+    free(s->roots[1]);
+}
+
+static char *folder_of(const char *path)
+{
+    char *real = realpath(path, NULL), *slash = real ? strrchr(real, '/') : NULL;
+
+    if (slash)
+        slash[1] = '\0';
+    return real;
+}
+
+/* Does the file lie below one of the folders, whatever links lead to it? */
+static bool is_inside(const struct splicing *s, const char *full)
+{
+    char *real = realpath(full, NULL);
+    bool inside = false;
+
+    for (int i = 0; real && i < 2; i++)
+        inside |= s->roots[i] && strncmp(real, s->roots[i], strlen(s->roots[i])) == 0;
+    free(real);
+    return inside;
+}
+
+static bool is_pragma_once(const char *line, const char *end)
+{
+    char words[64], what[16];
+
+    snprintf(words, sizeof words, "%.*s", (int)(end - line < 63 ? end - line : 63), line);
+    return sscanf(words, " # pragma %15s", what) == 1 && strcmp(what, "once") == 0;
+}
+
+/* Is the file in already, and wants to be so once? */
+static bool is_there(const struct splicing *s, const char *full)
+{
+    char *real = realpath(full, NULL);
+    size_t i = 0;
+
+    while (real && i < s->n_once && strcmp(s->once[i], real) != 0)
+        i++;
+    free(real);
+    return real && i < s->n_once;
+}
+
+static void note_once(struct splicing *s, const char *full)
+{
+    char *real = s->n_once < SPEC_MAX_FILES && !is_there(s, full) ? realpath(full, NULL) : NULL;
+
+    if (real)
+        s->once[s->n_once++] = real;
+}
+
+static enum err splice(struct splicing *s, const char *path, const char *text, int depth);
+
+static enum err splice_file(struct splicing *s, const char *path, const char *name, int depth)
+{
+    char full[PATH_MAX];
+    struct buf inner = {0};
+    enum err e;
+
+    if (depth == MAX_INCLUDES)
+        return why_set(s->why, ERR_LIMIT, "%s: #include \"%s\": more than %d files within files: a cyclic #include?",
+                       path, name, MAX_INCLUDES);
+    e = read_regular(path, name, SPEC_MAX_BYTES, &inner, full, s->why);
+    if (!e && !is_inside(s, full))
+        e = why_set(s->why, ERR_INPUT, "%s: #include \"%s\" leads out of the folders of the job and of its kernel",
+                    path, name);
+    else if (!e && is_there(s, full))
+        e = buf_puts(s->out, "\n");
+    else if (!e)
+        e = splice(s, full, buf_text(&inner), depth + 1);
+    buf_fini(&inner);
+    return e ? e : buf_puts(s->out, "\n");
+}
+
+/* Appends a text with the files that it includes from beside itself; what is not there stays an #include. */
+static enum err splice(struct splicing *s, const char *path, const char *text, int depth)
+{
+    const char *slash = strrchr(path, '/');
     enum err e = ERR_OK;
 
     while (*text && !e) {
         const char *end = strchr(text, '\n');
         char name[256], full[PATH_MAX];
-        struct buf inner = {0};
         struct stat st;
-        const char *slash = strrchr(path, '/');
 
         end = end ? end + 1 : text + strlen(text);
-        if (!included(text, end, name) ||
-            snprintf(full, sizeof full, "%.*s%s", slash && name[0] != '/' ? (int)(slash - path + 1) : 0, path, name) >=
-                (int)sizeof full ||
-            stat(full, &st) != 0) {
-            e = buf_append(out, text, (size_t)(end - text));
-        } else if (depth == MAX_INCLUDES) {
-            return why_set(why, ERR_LIMIT, "%s: #include \"%s\": more than %d files within files: a cyclic #include?",
-                           path, name, MAX_INCLUDES);
-        } else {
-            e = read_regular(path, name, SPEC_MAX_BYTES, &inner, full, why);
-            if (!e)
-                e = splice(full, buf_text(&inner), depth + 1, out, why);
-            if (!e)
-                e = buf_puts(out, "\n");
-            buf_fini(&inner);
-            if (e == ERR_INPUT || e == ERR_NOT_FOUND)
-                return e;
-        }
+        if (included(text, end, name) &&
+            snprintf(full, sizeof full, "%.*s%s", slash && name[0] != '/' ? (int)(slash - path + 1) : 0, path, name) <
+                (int)sizeof full &&
+            stat(full, &st) == 0)
+            e = splice_file(s, path, name, depth);
+        else if (depth > 0 && is_pragma_once(text, end))
+            note_once(s, path);
+        else
+            e = buf_append(s->out, text, (size_t)(end - text));
         text = end;
     }
-    if (e == ERR_LIMIT && out->failed)
-        return why_set(why, e, "%s: with the files it includes over %zu bytes", path, SPEC_MAX_BYTES);
+    if (e == ERR_LIMIT && s->out->failed)
+        return why_set(s->why, e, "%s: with the files it includes over %zu bytes", path, SPEC_MAX_BYTES);
+    return e;
+}
+
+static enum err splice_all(const char *job, const char *path, const char *text, struct buf *out, struct why *why)
+{
+    struct splicing s = {.out = out, .roots = {folder_of(job), folder_of(path)}, .why = why};
+    const enum err e = splice(&s, path, text, 0);
+
+    splicing_fini(&s);
     return e;
 }
 
@@ -149,7 +237,7 @@ static enum err add_file(struct loader *l, const cJSON *object, const char *memb
     if (!e && is_text && memchr(buf_text(&bytes), '\0', bytes.len))
         e = why_set(l->why, ERR_INPUT, "%s: a NUL byte: expected a kernel's text", full);
     if (!e && is_text)
-        e = splice(full, buf_text(&bytes), 0, &whole, l->why);
+        e = splice_all(l->path, full, buf_text(&bytes), &whole, l->why);
     if (e)
         why_prefix(l->why, e, "%s.%s", where, member);
     else
@@ -243,6 +331,24 @@ enum err spec_load(const char *path, struct buf *closed, struct blobs *files, st
     cJSON_Delete(job);
     buf_fini(&text);
     return e;
+}
+
+const char *spec_usual_device(const char *path)
+{
+    const struct spec_language *l = NULL;
+    char full[PATH_MAX];
+    struct buf text = {0};
+    const cJSON *name;
+    cJSON *job = NULL;
+
+    if (!read_regular("", path, SPEC_MAX_BYTES, &text, full, NULL) &&
+        !json_parse_file(buf_text(&text), text.len, &job, NULL)) {
+        name = spec_member(spec_member(job, "KernelSpecification"), "Language");
+        l = cJSON_IsString(name) ? spec_language_named(name->valuestring) : NULL;
+    }
+    cJSON_Delete(job);
+    buf_fini(&text);
+    return l ? l->api : "opencl";
 }
 
 enum err spec_parse_closed(const char *closed, size_t n, cJSON **job, const cJSON **list, struct why *why)

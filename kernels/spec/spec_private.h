@@ -17,6 +17,7 @@
 #define SPEC_WHERE_BYTES 96
 #define SPEC_MAX_DEFINITIONS 112
 #define SPEC_DEFINE "Define." /* before the name of a macro of Defines */
+#define SPEC_ENTRY "tune_"    /* before a kernel's name in C: the function that is called */
 #define SPEC_MAX_METRICS 16
 #define SPEC_MAX_BLOB_ELEMS ((int64_t)1 << 24) /* of values made here and sent */
 
@@ -27,7 +28,8 @@ struct spec_type {
     int lanes;     /* values of `dtype` in an element */
     int raw_bytes; /* of a whole number kept as bytes; 0 = a dtype of ours */
     bool is_signed, is_whole;
-    int scalar; /* enum arg_kind, -1 = no scalar argument of it */
+    int scalar;           /* enum arg_kind, -1 = no scalar argument of it */
+    const char *c_scalar; /* its type in C, in words that need no header; NULL = no scalar argument */
 };
 
 enum spec_memory { SPEC_SCALAR, SPEC_VECTOR, SPEC_LOCAL };
@@ -148,6 +150,20 @@ enum err spec_settle(struct spec *s, const cJSON *conditions, struct why *why);
 
 /* The number of a definition, -1 = none has this name. */
 int spec_find_definition(const struct spec *s, const char *name, size_t n);
+
+/* The API and the language's name for people of a kernel; indexed by s->lang. */
+struct spec_language {
+    const char *name, *api;
+    enum program_lang lang;
+};
+const struct spec_language *spec_language(const struct spec *s);
+/* A function of C or C++, which is called once. */
+bool spec_is_function(const struct spec *s);
+/* By the name in a file, whatever its case; NULL = it is not known. */
+const struct spec_language *spec_language_named(const char *name);
+
+/* spec_c.c: the texts of a job in C get a function that the backend can call: "tune_NAME". ERR_LIMIT, ERR_NOMEM. */
+enum err spec_add_entries(struct spec *s, struct why *why);
 
 /* spec_metrics.c: Metrics of a job whose space is sealed. ERR_INPUT, ERR_LIMIT with words. */
 enum err spec_read_metrics(struct spec *s, const cJSON *metrics, struct why *why);

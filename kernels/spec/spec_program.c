@@ -105,7 +105,9 @@ enum err spec_macros(const struct spec *s, const cJSON *knobs, struct buf *out, 
         char number[NUMBER_BYTES];
         const char *name = define_of(s, &c, i, number);
 
-        if (name)
+        if (name && !number[0])
+            e = why_set(why, ERR_INPUT, "%s has no value for this config", s->definitions[i].where);
+        else if (name)
             e = buf_printf(out, "#define %s %s\n", name, number);
     }
     return e;
@@ -352,14 +354,15 @@ static enum err add_launch(struct making *m, const struct spec_kernel *k, const 
 {
     const bool is_reference = k == &m->s->reference;
     const struct spec_kernel *shared = k->has_shared || !is_reference ? k : &m->s->kernel;
-    char name[SPACE_NAME_BYTES];
+    char name[SPACE_NAME_BYTES], entry[sizeof k->name + sizeof SPEC_ENTRY];
     int64_t grid[3], block[3], n_shared = 0;
     struct program_launch *l;
     enum err e = dims_of(m, k, c, grid, block);
 
     if (e)
         return e;
-    l = program_add_kernel(m->p, is_reference ? PHASE_REFERENCE : PHASE_RUN, i_module, k->name, grid, block);
+    snprintf(entry, sizeof entry, "%s%s", spec_is_function(m->s) ? SPEC_ENTRY : "", k->name);
+    l = program_add_kernel(m->p, is_reference ? PHASE_REFERENCE : PHASE_RUN, i_module, entry, grid, block);
     if (!l)
         return why_set(m->why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
     for (size_t i = 0; i < m->s->n_args && !e; i++)
@@ -427,7 +430,7 @@ static enum err set_head(struct making *m)
     p->template_id = strdup("");
     p->template_version = m->s->version;
     p->knobs = space_config_to_json(m->s->space, m->config);
-    snprintf(p->api, sizeof p->api, "%s", m->s->lang == LANG_CUDA_C ? "cuda" : "opencl");
+    snprintf(p->api, sizeof p->api, "%s", spec_language(m->s)->api);
     if (m->s->lang == LANG_OPENCL_C)
         snprintf(p->extensions, sizeof p->extensions, "%s%s%s", doubles ? "cl_khr_fp64" : "",
                  doubles && halves ? " " : "", halves ? "cl_khr_fp16" : "");

@@ -204,14 +204,40 @@ static enum err read_size_type(const struct spec *s, const cJSON *o, const char 
     return ERR_OK;
 }
 
+/* A function of C is called once, whatever sizes the file names. */
+static enum err read_call(struct spec *s, const cJSON *o, const char *path, struct spec_kernel *k, struct why *why)
+{
+    static const char *const sizes[] = {"GlobalSize", "LocalSize"};
+    const cJSON *shared = spec_member(o, "SharedMemory");
+    const bool is_main = k == &s->kernel;
+    enum err e = ERR_OK;
+
+    if (shared && !(cJSON_IsNumber(shared) && shared->valuedouble == 0))
+        return why_set(why, ERR_UNSUPPORTED, "%s.SharedMemory: a function of C has none", path);
+    k->is_grouped = true;
+    k->has_global = k->has_local = is_main;
+    if (is_main && (spec_member(o, "GlobalSize") || spec_member(o, "LocalSize")))
+        buf_puts(&s->notes, "GlobalSize and LocalSize are not used: a function of C is called once\n");
+    for (int i = 0; is_main && i < 6 && !e; i++) {
+        char name[SPACE_NAME_BYTES];
+
+        snprintf(name, sizeof name, "%s.%s", sizes[i / 3], axes[i % 3]);
+        e = spec_define_text(s, name, "1", path, why);
+    }
+    return e;
+}
+
 /* Launch of one of the two kernels; the reference has the other's where it says nothing. */
 static enum err read_launch(struct spec *s, const cJSON *o, const char *path, struct spec_kernel *k, struct why *why)
 {
     const cJSON *shared = spec_member(o, "SharedMemory");
     const bool is_main = k == &s->kernel;
     char name[SPACE_NAME_BYTES], where[SPEC_WHERE_BYTES];
-    enum err e = read_size_type(s, o, path, &k->is_grouped, why);
+    enum err e;
 
+    if (spec_is_function(s))
+        return read_call(s, o, path, k, why);
+    e = read_size_type(s, o, path, &k->is_grouped, why);
     k->has_global = is_main || spec_member(o, "GlobalSize");
     k->has_local = is_main || spec_member(o, "LocalSize");
     k->has_shared = shared && !(cJSON_IsNumber(shared) && shared->valuedouble == 0);
@@ -232,15 +258,17 @@ static enum err read_launch(struct spec *s, const cJSON *o, const char *path, st
 
 static enum err read_language(struct spec *s, const cJSON *kernel, struct why *why)
 {
+    const struct spec_language *l;
     const char *text = NULL;
     const enum err e = spec_text(kernel, KERNEL, "Language", &text, why);
 
     if (e)
         return e;
-    s->lang = strcasecmp(text, "CUDA") == 0 ? LANG_CUDA_C : LANG_OPENCL_C;
-    if (s->lang == LANG_OPENCL_C && strcasecmp(text, "OpenCL") != 0)
-        return why_set(why, ERR_UNSUPPORTED, KERNEL ".Language: '%.40s' is not supported: expected OpenCL or CUDA",
-                       text);
+    l = spec_language_named(text);
+    if (!l)
+        return why_set(why, ERR_UNSUPPORTED,
+                       KERNEL ".Language: '%.40s' is not supported: expected OpenCL, CUDA, C or C++", text);
+    s->lang = l->lang;
     return ERR_OK;
 }
 
@@ -629,6 +657,8 @@ static enum err read_job(struct spec *s, const cJSON *job, const cJSON *files, s
         e = spec_check_sizes(s, why);
     if (!e)
         e = spec_check_symbols(s, why);
+    if (!e && spec_is_function(s))
+        e = spec_add_entries(s, why);
     if (e)
         return e;
     read_default(s, parameters);

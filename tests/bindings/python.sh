@@ -23,6 +23,8 @@ if [ "$test" = test_cuda.py ]; then
     [ -e "$cuda/libcuda.so.1" ] || skip "no emulated CUDA in $cuda"
     g++ --version >/dev/null 2>&1 || skip "no g++, which emulated CUDA is compiled with"
     export LD_LIBRARY_PATH="$cuda" TUNE_NVRTC="$cuda/libnvrtc-emulated.so" TUNE_CUDA_SM=75 TUNE_LOCK_DIR="$dir"
+elif [ "$test" = test_c.py ]; then
+    "$bin/tune" doctor --device c >"$dir/doctor.out" 2>&1 || skip "\`tune doctor --device c\` finds no compiler"
 elif [ "$test" != test_parts.py ]; then
     "$bin/tune" doctor >"$dir/doctor.out" 2>&1 || skip "\`tune doctor\` finds no device"
 fi

@@ -190,7 +190,7 @@ tune.tune_kernel("add", SOURCE, N, ARGS, {{"block_size_x": list(range(1, 2000))}
             ("1 x float32, where the argument has 80000 x float", {"answer": [None, None, A[:1], None]}),
             ("observers: not supported", {"observers": [1]}),
             ("expected max_fevals", {"strategy_options": {"popsize": 3}}),
-            ("expected 'OpenCL' or 'CUDA'", {"lang": "HIP"}),
+            ("expected 'OpenCL', 'CUDA', 'C' or", {"lang": "HIP"}),
             ("defines\\['VEC2'\\]: a function of it gave 'x'", {"defines": {"VEC2": lambda p: "x"}}),
             ("defines\\['VEC'\\]: it is a parameter", {"defines": {"VEC": 1}}),
             ("answer of arg2: has NaN", {"answer": [None, None, np.full_like(A, np.nan), None]}),

@@ -10,6 +10,7 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -177,9 +178,7 @@ class Sizes(unittest.TestCase):
         self.assertEqual(set(job["Defines"]), {"grid_size_x", "HALF", "F"})
         self.assertEqual([o for o in job["CompilerOptions"] if "T=" in o or "N=" in o], ["-DT=float", "-DN=3"])
         with open(job["KernelFile"], encoding="utf-8") as f:
-            name = re.match(r'#include "(.*)"', f.read()).group(1)
-        with open(name, encoding="utf-8") as f:
-            self.assertEqual(f.read(), "#define HELP a")
+            self.assertEqual(f.read().split("\n")[0], "#define HELP a")
         self.assertEqual(kernel.text.split("\n")[0], "#define HELP a")
         self.assertLessEqual({"-Dgrid_size_x=20", "-DHALF=2", "-DF=7", "-Da=5", "-Dblock_size_x=256"}, set(kernel.options({"a": 5, "b": 2})))
         said = tune.call("show", "--kernel-spec", "job.json", "-c", "a=5 b=2")
@@ -208,12 +207,37 @@ class Sizes(unittest.TestCase):
         with open(kernel.write("."), encoding="utf-8") as f:
             job = json.load(f)["KernelSpecification"]
         with open(job["KernelFile"], encoding="utf-8") as f:
-            names = re.findall('"(.*)"', f.read())
-        texts = []
-        for name in names:
-            with open(name, encoding="utf-8") as f:
-                texts.append(f.read())
-        self.assertEqual(texts, ["/* a.h */", "/* data.h */"])
+            self.assertEqual(f.read(), "/* a.h */\n/* data.h */\n__kernel void k() {}")
+
+    def test_files_beside_the_first_source_are_found_wherever_the_job_is(self):
+        """Of several sources too, and what these include from beside themselves."""
+        os.makedirs("lib/inner", exist_ok=True)
+        texts = {
+            "lib/first.cl": '#include "beside.h"\n#include "other.h"\n#include "beside.h"\n__kernel void k() {}',
+            "lib/beside.h": "#pragma once\nint beside;",
+            "lib/inner/deep.h": "int deep;",
+            "other.h": '#include "lib/inner/deep.h"\nint other;',
+        }
+        for name, text in texts.items():
+            with open(name, "w", encoding="utf-8") as f:
+                f.write(text)
+        for sources in (["lib/first.cl", "other.h"], ["lib/first.cl"]):
+            kernel = _spec.Kernel("k", sources, 100, [], {"a": [1]})
+            with tempfile.TemporaryDirectory() as folder:
+                with open(kernel.write(folder), encoding="utf-8") as f:
+                    job = json.load(f)["KernelSpecification"]
+                with open(os.path.join(folder, job["KernelFile"]), encoding="utf-8") as f:
+                    text = f.read()
+            self.assertEqual(text.count("int beside;"), 1)
+            self.assertEqual("int other;" in text and "int deep;" in text, len(sources) == 2)
+            self.assertEqual("#include" in text, len(sources) == 1)  # other.h, which nobody gave
+
+    def test_files_that_include_each_other_are_refused(self):
+        for name, other in (("x.h", "y.h"), ("y.h", "x.h")):
+            with open(name, "w", encoding="utf-8") as f:
+                f.write(f'#include "{other}"\n')
+        with self.assertRaisesRegex(ValueError, "a cyclic #include"):
+            _spec.Kernel("k", ['#include "x.h"\n__kernel void k() {}', "x.h"], 100, [], {"a": [1]}).text
 
 
 class Metrics(unittest.TestCase):

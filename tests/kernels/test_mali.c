@@ -102,6 +102,22 @@ static void what_is_offered_suits_a_mali(void **state)
     assert_int_equal(n_failed, 0);
 }
 
+/* Its launches are of one's own functions: what our texts are made for is not there. */
+static void a_c_compiler_gets_no_template(void **state)
+{
+    const struct device_desc d = {.api = "c", .kind = DEVICE_CPU, .units = 4, .threads = 4};
+    struct workload w;
+
+    (void)state;
+    assert_int_equal(workload_parse("dense f32 m=64 n=64 k=64", &w, NULL), ERR_OK);
+    for (const struct template *const *t = w.op->templates; *t; t++) {
+        struct why why = {""};
+
+        assert_int_equal(template_fit(*t, &w, &d, &why), FIT_NONE);
+        assert_string_equal(why.text, "it is for functions in C of one's own (--kernel-spec)");
+    }
+}
+
 /* Named ones are not refused, and other devices are offered all. */
 static void only_mali_goes_without_staging(void **state)
 {
@@ -164,9 +180,9 @@ static void the_default_follows_type_and_generation(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_offered_suits_a_mali),
-                                       cmocka_unit_test(only_mali_goes_without_staging),
-                                       cmocka_unit_test(the_default_follows_type_and_generation)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_offered_suits_a_mali), cmocka_unit_test(only_mali_goes_without_staging),
+        cmocka_unit_test(a_c_compiler_gets_no_template), cmocka_unit_test(the_default_follows_type_and_generation)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

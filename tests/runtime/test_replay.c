@@ -225,7 +225,7 @@ static void backends_are_found_by_name(void **state)
     assert_int_equal(device_parse("opencl", &found, &selector, &why), ERR_OK);
     assert_string_equal(selector, "");
     assert_int_equal(device_parse("vulkan:0", &found, &selector, &why), ERR_INPUT);
-    assert_non_null(strstr(why.text, "opencl, cuda, replay"));
+    assert_non_null(strstr(why.text, "opencl, cuda, c, replay"));
     for (size_t i = 0; device_table[i]; i++) {
         const struct device_ops *o = device_table[i];
 

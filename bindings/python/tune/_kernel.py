@@ -50,7 +50,9 @@ def _key(config: "Mapping[str, Any]") -> "tuple[tuple[str, Any], ...]":
     return tuple(sorted((k, v.item() if hasattr(v, "item") else v) for k, v in config.items()))
 
 
-def _device(device: Union[None, int, str], platform: Optional[int], language: str) -> Optional[str]:
+def _device(device: Union[None, int, str], platform: Optional[int], language: str, compiler: Optional[str] = None) -> Optional[str]:
+    if language in _spec.FUNCTIONS and not isinstance(device, str):  # there is one CPU; which compiler tells devices apart
+        return f"c:{compiler}" if compiler else "c"
     if device is None and platform is None:
         return "cuda" if language == "CUDA" else None
     if isinstance(device, str):
@@ -94,7 +96,6 @@ _REFUSED = {
     "texmem_args": "texture memory is not supported",
     "observers": "not supported: energy is objective='energy', the rest stands in the log (read_log)",
     "simulation_mode": "not supported: tune.run(device='replay:FILE.json') replays a recorded space",
-    "compiler": "the compiler is that of the device's driver (CUDA: nvrtc=PATH)",
     "log": "not supported: callback= gets what happens, cache= is the log of measurements",
     "parallel": "not needed: all agents of the key work at once: tracker=, key=",
     "objective_higher_is_better": "not supported: time, energy and edp are minimised",
@@ -118,6 +119,11 @@ def _options_of(kernel: _spec.Kernel, given: "Mapping[str, Any]", options: "Mapp
             f"objective={given['objective']!r}: expected {', '.join(_OBJECTIVES)}: a metric is told, not searched for; Kernel "
             "Tuner's own search does it on the farm: tune.kernel_tuner.farm(..)"
         )
+    if given["compiler"] and (kernel.language not in _spec.FUNCTIONS or options.get("tracker")):
+        raise TypeError(
+            "compiler: with lang='C' on this machine; on a farm it is the agent's (--device c:NAME), else that of the device's "
+            "driver (CUDA: nvrtc=PATH)"
+        )
     fixed = {"max_fevals": "trials", "time_limit": "time"}
     for name, value in (given["strategy_options"] or {}).items():
         if name not in fixed:
@@ -126,7 +132,7 @@ def _options_of(kernel: _spec.Kernel, given: "Mapping[str, Any]", options: "Mapp
     if given["strategy"] == "brute_force":
         out.setdefault("trials", MANY)
     if not options.get("tracker"):
-        out["device"] = _device(given["device"], given["platform"], kernel.language)
+        out["device"] = _device(given["device"], given["platform"], kernel.language, given["compiler"])
     return {**out, **options}
 
 
@@ -150,6 +156,7 @@ def tune_kernel(
     smem_args: "Optional[Mapping[str, Any]]" = None,
     cmem_args: "Optional[Mapping[str, Any]]" = None,
     *,
+    compiler: Optional[str] = None,
     compiler_options: "Union[None, str, Sequence[str]]" = None,
     defines: "Optional[Mapping[str, Any]]" = None,
     iterations: Optional[int] = None,
@@ -177,8 +184,8 @@ def tune_kernel(
     if verify is not None:
         given["answer"] = None
     kernel = _spec.Kernel(**{f.name: given[f.name] for f in dataclasses.fields(_spec.Kernel)})
-    if verify is not None and kernel.language != "OpenCL":
-        raise ValueError("verify: a function is called for OpenCL kernels only: give answer or reference")
+    if verify is not None and kernel.language == "CUDA":
+        raise ValueError("verify: a function is not called for CUDA kernels: give answer or reference")
     _metrics.check(metrics or {}, {**{n: v[0] for n, v in tune_params.items()}, **_EMPTY})
     work = _Work(kernel, cache)
     try:
@@ -191,7 +198,7 @@ def tune_kernel(
         winner = best_of(records)
         best = result_of(winner) if winner else None
         if verify is not None:
-            best = verify_results(verify, kernel, results, best, answers, atol)
+            best = verify_results(verify, kernel, results, best, answers, atol, compiler)
     finally:
         work.close()
     for r in [*results, best]:
@@ -228,16 +235,18 @@ def verify_results(
     best: "Optional[dict[str, Any]]",
     answer: Any,
     atol: Optional[float],
+    compiler: Optional[str] = None,
 ) -> "Optional[dict[str, Any]]":
     """Runs each good config once here and asks the function; those it refuses are `wrong`, and the best is another."""
-    from . import _opencl
+    from . import _c, _opencl
 
     names = list(kernel.tune_params)
-    context = _opencl.Context()
+    context = None if kernel.language in _spec.FUNCTIONS else _opencl.Context()
     more = {"atol": atol} if _takes_atol(verify) else {}
     for r in results:
         if r["status"] == "ok":
-            outputs = _opencl.run_once(kernel, {n: r[n] for n in names}, context)
+            config = {n: r[n] for n in names}
+            outputs = _opencl.run_once(kernel, config, context) if context else _c.run_once(kernel, config, compiler)
             if not verify(answer, outputs, **more):
                 r.update(status="wrong", time=math.inf, why="refused by verify")
     good = {_key({n: r[n] for n in names}) for r in results if r["status"] == "ok"}

@@ -13,6 +13,8 @@ from . import _express, _metrics, _restrict
 
 _GRID = ("grid_size_x", "grid_size_y", "grid_size_z")
 DEFAULT_BLOCK_X = 256  # Kernel Tuner's, where block_size_x is no parameter
+_ONCE = r"^[ \t]*#[ \t]*pragma[ \t]+once\b.*$"
+MAX_INCLUDES = 16  # of files within files
 LARGEST = 1 << 53  # whole numbers of JSON
 RTOL = 1e-5  # numpy.allclose's, here of the largest
 
@@ -27,15 +29,26 @@ _TYPES = {
 }
 
 
-_LANGUAGES = {"opencl": "OpenCL", "cuda": "CUDA", "cupy": "CUDA", "nvcuda": "CUDA"}
+_LANGUAGES = {"opencl": "OpenCL", "cuda": "CUDA", "cupy": "CUDA", "nvcuda": "CUDA", "c": "C", "c++": "C++"}
+FUNCTIONS = ("C", "C++")  # of a CPU, which is called once
+_SUFFIXES = {"OpenCL": ".cl", "CUDA": ".cu", "C": ".c", "C++": ".cc"}
 
 
-def language_of(source: str) -> str:
+def _is_cxx(source: str, path: Optional[str]) -> bool:
+    """Kernel Tuner compiles all of C by g++; what is C++ is here told by its file's ending or its text."""
+    ending = os.path.splitext(path)[1] if path else ""
+    words = r'extern\s+"C"|\bstd::|\btemplate\s*<|#\s*include\s*<\w+>|\busing\s+namespace\b'
+    return ending in (".cc", ".cpp", ".cxx", ".C", ".hpp") or re.search(words, source) is not None
+
+
+def language_of(source: str, name: str) -> str:
     if re.search(r"\b__kernel\b|\bkernel\s+void\b", source):
         return "OpenCL"
     if "__global__" in source:
         return "CUDA"
-    raise ValueError("neither __kernel nor __global__ in the kernel's text: say lang='OpenCL' or lang='CUDA'")
+    if re.search(rf"\b(void|float|double)\s+{re.escape(name)}\s*\(", source):
+        return "C"
+    raise ValueError("neither __kernel nor __global__ nor a function of C in the kernel's text: say lang='OpenCL', 'CUDA' or 'C'")
 
 
 def text_of(source: Union[str, "os.PathLike[str]"]) -> "tuple[str, Optional[str]]":
@@ -165,10 +178,15 @@ class Kernel:
             raise ValueError("kernel_source: no text and no file")
         self._text, self._path = text_of(sources[0])
         self._others = list(sources[1:])
-        words = str(self.lang or language_of(self._text)).lower()
+        for other in self._others:
+            if not text_of(other)[1]:
+                raise ValueError("kernel_source: of several the second and later ones are files")
+        words = str(self.lang or language_of(self._text, self.kernel_name)).lower()
         if words not in _LANGUAGES:
-            raise ValueError(f"lang={self.lang!r}: expected 'OpenCL' or 'CUDA'")
+            raise ValueError(f"lang={self.lang!r}: expected 'OpenCL', 'CUDA', 'C' or 'C++'")
         self.language = _LANGUAGES[words]
+        if self.language == "C" and _is_cxx(self._text, self._path):
+            self.language = "C++"
         self._params = _parameters(self.tune_params)
         self._values = {p["Name"]: p["Values"] for p in self._params}
         names = list(self.block_size_names or [])
@@ -219,15 +237,28 @@ class Kernel:
 
     @property
     def text(self) -> str:
-        """With what it includes in place."""
-        beside = os.path.dirname(self._path) if self._path else ""
+        """With what it includes in place: from beside the file that names it, or one of the further sources."""
+        return self._spliced(self._text, self._path, 0, set())
+
+    def _spliced(self, text: str, path: Optional[str], depth: int, once: "set[str]") -> str:
+        if depth > MAX_INCLUDES:
+            raise ValueError(f"kernel_source: more than {MAX_INCLUDES} files within files in {path}: a cyclic #include?")
 
         def included(found: "re.Match[str]") -> str:
             name = found.group(1)
-            paths = [os.fspath(o) for o in self._others if os.fspath(o) == name] + [os.path.join(beside, name)]
-            return next((text_of(p)[0] for p in paths if os.path.isfile(p)), found.group(0))
+            beside = [os.path.join(os.path.dirname(path), name)] if path else []
+            named = [os.fspath(o) for o in self._others if os.fspath(o) == name]
+            there = next((p for p in [*named, *beside] if os.path.isfile(p)), None)
+            if there is None:
+                return found.group(0)
+            if os.path.realpath(there) in once:
+                return ""
+            inner = text_of(there)[0]
+            if re.search(_ONCE, inner, flags=re.MULTILINE):
+                once.add(os.path.realpath(there))
+            return self._spliced(re.sub(_ONCE, "", inner, flags=re.MULTILINE), os.path.abspath(there), depth + 1, once)
 
-        return re.sub(r'^[ \t]*#[ \t]*include[ \t]*"([^"]*)".*$', included, self._text, flags=re.MULTILINE)
+        return re.sub(r'^[ \t]*#[ \t]*include[ \t]*"([^"]*)".*$', included, text, flags=re.MULTILINE)
 
     def _defines(self) -> "tuple[dict[str, Any], dict[str, str]]":
         """Those that are the same in each config, and those that are not, as expressions."""
@@ -268,10 +299,11 @@ class Kernel:
             "KernelName": self.kernel_name,
             "KernelFile": self._write_source(w),
             "CompilerOptions": [*self._compiler_options(), *(f"-D{n}={v}" for n, v in same.items())],
-            "GlobalSizeType": "CUDA",
-            "GlobalSize": dict(zip("XYZ", self._groups())),
-            "LocalSize": {axis: b if b in self._values else self._fixed[b] for axis, b in zip("XYZ", self._blocks)},
         }
+        if self.language not in FUNCTIONS:  # a function is called once
+            kernel["GlobalSizeType"] = "CUDA"
+            kernel["GlobalSize"] = dict(zip("XYZ", self._groups()))
+            kernel["LocalSize"] = {axis: b if b in self._values else self._fixed[b] for axis, b in zip("XYZ", self._blocks)}
         sizes = self._sizes()
         if all(isinstance(s, int) for s in sizes):
             kernel["ProblemSize"] = sizes
@@ -292,20 +324,7 @@ class Kernel:
         return out
 
     def _write_source(self, w: Writer) -> str:
-        """One file is used where it lies, with what it includes; of several the others are copied and named anew in the
-        first."""
-        suffix = ".cl" if self.language == "OpenCL" else ".cu"
-        if self._path and not self._others:
-            return self._path
-        names = {}
-        for other in self._others:
-            their_text, path = text_of(other)
-            if not path:
-                raise ValueError("kernel_source: of several the second and later ones are files")
-            names[os.fspath(other)] = w.file(their_text.encode(), os.path.splitext(path)[1])
-        # whole names: that of one may be the end of another's
-        text = re.sub(r'"([^"\n]+)(?=")', lambda m: '"' + names.get(m[1], m[1]), self._text)
-        return w.file(text.encode(), suffix)
+        return w.file(self.text.encode(), _SUFFIXES[self.language])
 
     def _write_arguments(self, w: Writer) -> "dict[str, Any]":
         names = [f"arg{i}" for i in range(len(self.arguments))]
@@ -324,8 +343,8 @@ class Kernel:
 
     def _reference(self, given: "Mapping[str, Any]") -> "dict[str, Any]":
         out = dict(given)
-        if "Configuration" in given:  # what it does not name has its first value
-            out["Configuration"] = {**{n: each[0] for n, each in self._values.items()}, **given["Configuration"]}
+        # what it does not name has its first value: parameters have no defaults here
+        out["Configuration"] = {**{n: each[0] for n, each in self._values.items()}, **given.get("Configuration", {})}
         return out if self.atol is None else {**out, **_tolerance(self.atol)}
 
 

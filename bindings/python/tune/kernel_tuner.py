@@ -103,8 +103,8 @@ class _FarmRunner:
         if not self._runner:
             more = {"answer": to.answer, "atol": to.atol} if to.answer is not None and not to.verify else {}
             self._kernel = Kernel(tune_params=to.tune_params, **self._members, **more)
-            if to.verify and self._kernel.language != "OpenCL":
-                raise ValueError("verify: a function is called for OpenCL kernels only: give answer")
+            if to.verify and self._kernel.language == "CUDA":
+                raise ValueError("verify: a function is not called for CUDA kernels: give answer")
             options = {"repeat": self._iterations, **self._options}
             self._runner = Runner.of(self._kernel, self._device["device"], self._device["platform"], options)
         return self._runner

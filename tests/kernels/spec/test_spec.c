@@ -588,36 +588,6 @@ static void huge_lists_are_refused(void **state)
     buf_fini(&list);
 }
 
-static void includes_travel_with_the_kernel(void **state)
-{
-    char path[512], text[512];
-    struct blobs files;
-    struct buf closed;
-    struct why why = {""};
-    bool found = false;
-
-    (void)state;
-    job_write(dir, NULL, path);
-    snprintf(text, sizeof text, "%s/scale.cl", dir);
-    file_replace(text, "#include \"part.h\"\n#include <x.h>\nint last;\n", 42, 0644, NULL);
-    snprintf(text, sizeof text, "%s/part.h", dir);
-    file_replace(text, "int part;\n", 10, 0644, NULL);
-    blobs_init(&files, 1 << 20);
-    buf_init(&closed, SPEC_MAX_BYTES);
-    assert_int_equal(spec_load(path, &closed, &files, &why), ERR_OK);
-    for (size_t i = 0; i < files.n; i++)
-        found |= memmem(files.items[i].data, files.items[i].n_bytes, "int part;", 9) &&
-                 memmem(files.items[i].data, files.items[i].n_bytes, "<x.h>", 5) &&
-                 !memmem(files.items[i].data, files.items[i].n_bytes, "part.h", 6);
-    assert_true(found);
-    file_replace(text, "#include \"part.h\"\n", 18, 0644, NULL);
-    buf_clear(&closed);
-    assert_int_equal(spec_load(path, &closed, &files, &why), ERR_LIMIT);
-    assert_non_null(strstr(why.text, "cyclic"));
-    buf_fini(&closed);
-    blobs_fini(&files);
-}
-
 static void sizes_that_are_none_are_told_by_config(void **state)
 {
     static const char *const pairs[] = {"\"LocalSize\": {\"X\": \"GROUP\"}", "\"LocalSize\": {\"X\": \"GROUP / PER\"}",
@@ -693,7 +663,6 @@ int main(void)
         cmocka_unit_test(hostile_expressions_are_refused),
         cmocka_unit_test(cyclic_references_are_refused),
         cmocka_unit_test(huge_lists_are_refused),
-        cmocka_unit_test(includes_travel_with_the_kernel),
         cmocka_unit_test(sizes_that_are_none_are_told_by_config),
         cmocka_unit_test(a_cuda_kernel_gets_its_plain_name),
     };

@@ -189,6 +189,25 @@ static void defines_are_macros_of_each_config(void **state)
     spec_free(s);
 }
 
+/* They would be macros of nothing. */
+static void defines_without_a_value_are_refused_where_a_header_is_made(void **state)
+{
+    static const char *const pairs[] = {BEHIND, BEHIND "\"Defines\": {\"RATIO\": \"8 / (PER - 1)\"},", NULL};
+    struct spec *s = opened(pairs);
+    struct why why = {""};
+    struct buf text;
+    cJSON *knobs = cJSON_Parse("{\"GROUP\": 2, \"PER\": 1, \"BUG\": 0}");
+
+    (void)state;
+    buf_init(&text, 4096);
+    assert_int_equal(spec_macros(s, knobs, &text, &why), ERR_INPUT);
+    assert_string_equal(why.text, "KernelSpecification.Defines.RATIO has no value for this config");
+    assert_null(strstr(buf_text(&text), "RATIO"));
+    cJSON_Delete(knobs);
+    buf_fini(&text);
+    spec_free(s);
+}
+
 static void defines_that_are_none_are_refused(void **state)
 {
     (void)state;
@@ -248,6 +267,7 @@ int main(void)
         cmocka_unit_test(small_scalars_are_their_bits),
         cmocka_unit_test(small_scalars_beyond_their_type_are_refused),
         cmocka_unit_test(defines_are_macros_of_each_config),
+        cmocka_unit_test(defines_without_a_value_are_refused_where_a_header_is_made),
         cmocka_unit_test(defines_that_are_none_are_refused),
         cmocka_unit_test(metrics_are_numbers_of_a_config_and_its_time),
         cmocka_unit_test(metrics_that_are_none_are_refused),

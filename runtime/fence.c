@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "runtime/opencl_fence.h"
+#include "runtime/fence.h"
 
 #include "runtime/device_checks.h"
+#include "runtime/program.h"
 
 #include <assert.h>
 #include <signal.h>
@@ -19,7 +20,7 @@
 
 /* Buffers with fences, of the process: a device belongs to one thread. */
 static struct fence {
-    cl_mem mem;
+    const void *key;
     unsigned char *map, *page, *end; /* pages [page, end) hold what lies between the bands */
     size_t n_map, n;                 /* bytes mapped; of the buffer without its bands */
     unsigned char *begin;            /* of the buffer */
@@ -27,11 +28,11 @@ static struct fence {
     struct fence *next;
 } * fences;
 
-static struct fence *fence_of(cl_mem mem)
+static struct fence *fence_of(const void *key)
 {
     struct fence *f = fences;
 
-    while (f && f->mem != mem)
+    while (f && f->key != key)
         f = f->next;
     return f;
 }
@@ -123,9 +124,9 @@ static void set_fence(const struct fence *f, bool closed)
     (void)mprotect(f->end, (size_t)(f->map + f->n_map - f->end) - BEYOND, access);
 }
 
-void opencl_fence_set(cl_mem mem, bool closed)
+void fence_set(const void *key, bool closed)
 {
-    const struct fence *f = fence_of(mem);
+    const struct fence *f = fence_of(key);
 
     if (f)
         set_fence(f, closed);
@@ -150,36 +151,37 @@ static bool map_pages(struct fence *f, size_t n)
     return true;
 }
 
-cl_mem opencl_fence_new(cl_context context, size_t n, const char *name, cl_int *error)
+void *fence_new(size_t n, const char *name)
 {
     struct fence *f = calloc(1, sizeof *f);
 
     assert(n > 2 * GUARD_BYTES);
-    *error = CL_OUT_OF_HOST_MEMORY;
     if (!f || !map_pages(f, n - 2 * GUARD_BYTES)) {
         free(f);
         return NULL;
     }
     snprintf(f->name, sizeof f->name, "%s", name);
-    f->mem = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, n, f->begin - GUARD_BYTES, error);
-    if (*error != CL_SUCCESS) {
-        (void)munmap(f->map, f->n_map);
-        free(f);
-        return NULL;
-    }
+    f->key = f->begin - GUARD_BYTES;
     listen_to_faults();
     f->next = fences;
     fences = f;
     set_fence(f, true);
-    return f->mem;
+    return f->begin - GUARD_BYTES;
 }
 
-bool opencl_fence_free(cl_mem mem)
+void fence_know_as(void *at, const void *key)
+{
+    struct fence *f = fence_of(at);
+
+    assert(f);
+    f->key = key;
+}
+
+bool fence_free(const void *key)
 {
     for (struct fence **at = &fences, *f; (f = *at); at = &f->next)
-        if (f->mem == mem) {
+        if (f->key == key) {
             *at = f->next;
-            clReleaseMemObject(mem);
             (void)munmap(f->map, f->n_map);
             free(f);
             return true;

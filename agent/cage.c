@@ -57,6 +57,14 @@ void cage_plan(struct cage *c, const char *sees)
         c->uid = FIRST_UID + (unsigned)getpid();
 }
 
+/* What a cage is for would be gone: all files, and the agent's own in /proc. */
+static bool shows_all(const char *path)
+{
+    char real[PATH_MAX];
+
+    return realpath(path, real) && (strcmp(real, "/") == 0 || strncmp(real, "/proc", 5) == 0);
+}
+
 enum err cage_check_sees(const char *sees, struct why *why)
 {
     if (strlen(sees) > CAGE_SEES_BYTES)
@@ -69,6 +77,11 @@ enum err cage_check_sees(const char *sees, struct why *why)
         snprintf(path, sizeof path, "%.*s", (int)(n < sizeof path ? n : sizeof path), sees);
         if (n && (n >= sizeof path || *path != '/' || access(path, F_OK) != 0))
             return why_set(why, ERR_INPUT, "--cage-sees '%.200s': expected a path from / on of a file that is there",
+                           path);
+        if (n && shows_all(path))
+            return why_set(why, ERR_INPUT,
+                           "--cage-sees '%.200s' shows all that a cage hides: expected a folder of a "
+                           "driver, or --cage off",
                            path);
     }
     return ERR_OK;
@@ -215,6 +228,37 @@ static void enter_spaces(const struct cage *c, const struct view *v, const char 
     *own_root = !e;
 }
 
+/* May any user go there? 0 or an errno. */
+static int is_open_to_all(const char *dir)
+{
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof path, "%s", dir);
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        struct stat st;
+
+        *slash = '\0';
+        if (stat(path, &st) != 0)
+            return errno;
+        if (!(st.st_mode & S_IXOTH))
+            return EACCES;
+        *slash = '/';
+    }
+    return 0;
+}
+
+/* Where it cannot be, or would not get to its files, the cache is the agent's user's again: a root without rights
+ * writes where root may. */
+static void take_user(unsigned uid, int e, const gid_t *groups, int n_groups, const char *cache_dir,
+                      struct cage_report *r)
+{
+    if (uid && !e)
+        e = become(uid, groups, n_groups);
+    lack(r, "user of its own", e);
+    if (e && cache_dir)
+        (void)!lchown(cache_dir, geteuid(), getegid());
+}
+
 /* In the order that each step's rights last for. */
 static void shut(const struct cage *c, const char *dir, const char *cache_dir, const char *device,
                  struct cage_report *r)
@@ -238,8 +282,7 @@ static void shut(const struct cage *c, const char *dir, const char *cache_dir, c
     lack(r, "no new privileges", prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? 0 : errno);
     lack(r, "Landlock", view_landlock(&v, own_root)); /* its paths are opened by who may open them */
     drop_bounds();
-    if (c->uid)
-        lack(r, "user of its own", become(c->uid, groups, n_groups));
+    take_user(c->uid, c->uid && !own_root ? is_open_to_all(dir) : 0, groups, n_groups, cache_dir, r);
     lack(r, "loss of capabilities", drop_capabilities());
     lack(r, "filter of system calls", cage_filter(strncmp(device, "cuda", 4) == 0, alone));
     view_fini(&v);

@@ -4,6 +4,7 @@
 #include "agent/cage_parts.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -27,9 +28,13 @@
 #define CLONE_NEWCGROUP 0x02000000
 #endif
 
-#define SPACES                                                                                                         \
-    (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
+/* Namespaces, and a process that is the agent's child and not this one's. */
+#define CLONE_REFUSED                                                                                                  \
+    (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP |       \
+     CLONE_PARENT)
 #define X32_BIT 0x40000000u
+#define SETOWN 0x8901  /* FIOSETOWN */
+#define SETPGRP 0x8902 /* SIOCSPGRP */
 #define MAX_CODE 400
 
 /* Numbers of the calls that are the same everywhere, for headers older than they. */
@@ -41,7 +46,8 @@ enum {
     CALL_PIDFD_GETFD = 438
 };
 
-/* Others' processes, the kernel's inside, mounts, other users, keys, clocks, machines. */
+/* Others' processes, the kernel's inside, mounts, other users, keys, clocks, machines, and memory and queues that
+ * others share, which a number that can be guessed opens. */
 static const int refused[] = {
 #ifndef __SANITIZE_ADDRESS__ /* which looks for leaks through it */
     SYS_ptrace,
@@ -99,9 +105,26 @@ static const int refused[] = {
     SYS_vhangup,
     SYS_mq_open,
     SYS_shmget,
+    SYS_shmat,
+    SYS_shmctl,
     SYS_msgget,
+    SYS_msgsnd,
+    SYS_msgrcv,
+    SYS_msgctl,
     SYS_semget,
+    SYS_semop,
+    SYS_semtimedop,
+    SYS_semctl,
 };
+
+/* Where others' processes are seen: of an ordinary user the agent is one of them. */
+static const int refused_in_company[] = {
+    SYS_tkill,          SYS_rt_sigqueueinfo, SYS_setpriority, SYS_ioprio_set, SYS_sched_setscheduler,
+    SYS_sched_setparam, SYS_sched_setattr,
+};
+
+/* One of a pair sends datagrams to whom it likes. */
+static const int sockets_of[] = {SYS_socket, SYS_socketpair};
 
 struct code {
     struct sock_filter at[MAX_CODE];
@@ -156,27 +179,42 @@ static void only_with(struct code *c, int number, int i, uint32_t value)
     refuse(c, EPERM);
 }
 
+/* Of a call: refused where its i-th argument is `value`. */
+static void not_with(struct code *c, int number, int i, uint32_t value)
+{
+    add(c, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)number, 0, 4);
+    load_arg(c, i);
+    add(c, BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1);
+    refuse(c, EPERM);
+    load_number(c);
+}
+
 /* Processes yes, namespaces no. clone3's flags lie in memory, where no filter can look: libc goes back to clone. */
 static void refuse_spaces(struct code *c)
 {
     refuse_call(c, CALL_CLONE3, ENOSYS);
     add(c, BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4);
     load_arg(c, 0);
-    add(c, BPF_JMP | BPF_JSET | BPF_K, SPACES, 0, 1);
+    add(c, BPF_JMP | BPF_JSET | BPF_K, CLONE_REFUSED, 0, 1);
     refuse(c, EPERM);
     allow(c);
 }
 
-/* No signal but to itself. */
-static void refuse_signals(struct code *c)
+/* No signal but to itself, not by a file's owner either, whom a byte that comes is told by any signal. No other place
+ * among those who wait for a CPU. */
+static void refuse_company(struct code *c)
 {
     const uint32_t own = (uint32_t)getpid();
 
     only_with(c, SYS_kill, 0, own);
     only_with(c, SYS_tgkill, 0, own);
     only_with(c, SYS_rt_tgsigqueueinfo, 0, own);
-    refuse_call(c, SYS_tkill, EPERM);
-    refuse_call(c, SYS_rt_sigqueueinfo, EPERM);
+    for (size_t i = 0; i < sizeof refused_in_company / sizeof *refused_in_company; i++)
+        refuse_call(c, refused_in_company[i], EPERM);
+    not_with(c, SYS_fcntl, 1, F_SETOWN);
+    not_with(c, SYS_fcntl, 1, F_SETOWN_EX);
+    not_with(c, SYS_ioctl, 1, SETOWN);
+    not_with(c, SYS_ioctl, 1, SETPGRP);
 }
 
 /* A call by another architecture's numbers (int $0x80, x32) is none. */
@@ -203,11 +241,11 @@ int cage_filter(bool sockets, bool alone)
         refuse_call(&c, refused[i], EPERM);
     if (sockets)
         only_with(&c, SYS_socket, 0, AF_UNIX);
-    else
-        refuse_call(&c, SYS_socket, EPERM);
+    for (size_t i = 0; !sockets && i < sizeof sockets_of / sizeof *sockets_of; i++)
+        refuse_call(&c, sockets_of[i], EPERM);
     only_with(&c, SYS_prlimit64, 0, 0);
     if (!alone)
-        refuse_signals(&c);
+        refuse_company(&c);
     refuse_spaces(&c);
     allow(&c);
     program.len = c.n;

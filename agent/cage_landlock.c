@@ -14,6 +14,7 @@ enum { CREATE_RULESET = 444, ADD_RULE = 445, RESTRICT_SELF = 446, ASK_VERSION = 
 
 /* Rights of files, by bit: execute, write, read, read_dir, remove_dir, remove_file, make: char dir reg sock fifo block
  * sym, refer, truncate, ioctl_dev. */
+#define WRITE ((uint64_t)0x0002)
 #define READ_RIGHTS ((uint64_t)0x000d)
 #define WRITE_RIGHTS ((uint64_t)0x65be) /* reads, makes folders, files and pipes, no links and no device nodes */
 #define DEVICE_RIGHTS ((uint64_t)0x8006)
@@ -32,30 +33,44 @@ static uint64_t known_rights(int abi)
     return ((uint64_t)1 << n_rights) - 1;
 }
 
-static int allow(int rules, const char *path, uint64_t rights)
+static int allow_fd(int rules, int fd, uint64_t rights)
 {
     struct {
         uint64_t rights;
         int32_t fd;
-    } __attribute__((packed)) beneath = {rights, open(path, O_PATH | O_CLOEXEC)};
+    } __attribute__((packed)) beneath = {rights, fd};
     struct stat st;
-    int e = 0;
 
-    if (beneath.fd < 0)
+    if (fd < 0)
         return errno == ENOENT ? 0 : errno;
-    if (fstat(beneath.fd, &st) == 0 && !S_ISDIR(st.st_mode))
+    if (fstat(fd, &st) == 0 && !S_ISDIR(st.st_mode))
         beneath.rights &= FILE_RIGHTS;
-    if (syscall(ADD_RULE, rules, PATH_BENEATH, &beneath, 0) != 0)
-        e = errno;
-    close(beneath.fd);
+    return syscall(ADD_RULE, rules, PATH_BENEATH, &beneath, 0) == 0 ? 0 : errno;
+}
+
+static int allow(int rules, const char *path, uint64_t rights)
+{
+    const int fd = open(path, O_PATH | O_CLOEXEC), e = allow_fd(rules, fd, rights);
+
+    if (fd >= 0)
+        close(fd);
     return e;
+}
+
+/* Of others' files there only reading, and by the usual rules; of its own what names its threads, too. The descriptor
+ * stays: without one /proc may forget the folder that has the rule, and make another. */
+static int allow_proc(int rules, uint64_t known)
+{
+    const int e = allow(rules, "/proc", READ_RIGHTS & known);
+
+    return e ? e : allow_fd(rules, open("/proc/self", O_PATH | O_CLOEXEC), (READ_RIGHTS | WRITE) & known);
 }
 
 static int allow_view(int rules, const struct view *v, bool own_root, uint64_t known)
 {
     static const uint64_t rights[] = {
         [VIEW_READ] = READ_RIGHTS, [VIEW_WRITE] = WRITE_RIGHTS, [VIEW_DEVICE] = DEVICE_RIGHTS};
-    int e = allow(rules, "/proc", (READ_RIGHTS | 2) & known); /* a thread's own files there */
+    int e = allow_proc(rules, known);
 
     if (!e && own_root)
         e = allow(rules, "/tmp", WRITE_RIGHTS & known);

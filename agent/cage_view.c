@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #define OLD "/old"
-#define AGENT_LOCK "tune-agent-"          /* of agents' names, not of devices */
-#define ROOT_OPTIONS "mode=0755,size=64m" /* what the child may write beside its cache */
+#define AGENT_LOCK "tune-agent-"                        /* of agents' names, not of devices */
+#define ROOT_OPTIONS "mode=0755,size=64m,nr_inodes=16k" /* what the child may write beside its cache */
 
 /* Drivers, compilers, and what tells them of the machine. */
 static const char *const always_read[] = {"/usr",

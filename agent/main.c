@@ -469,6 +469,8 @@ static enum err check_names(const struct cli *c, struct why *why)
         e = name_check("--name", cli_text(c, "name"), why);
     if (!e && cli_text(c, "cage-sees"))
         e = cage_check_sees(cli_text(c, "cage-sees"), why);
+    if (!e && cli_get(c, "cage-sees")->given && strcmp(cli_text(c, "cage"), "off") == 0)
+        e = why_set(why, ERR_INPUT, "--cage-sees means nothing with --cage off: children see all then");
     return e;
 }
 

@@ -245,7 +245,7 @@ static void event_done(struct following *f, const char *state)
 }
 
 /* What came of it: why trials failed, and the table that `tune run` ends with. */
-static void print_results(const struct following *f, bool wrote_best)
+static enum err print_results(const struct following *f, bool wrote_best)
 {
     const struct joblog *log = f->log && f->log->seen.n ? f->log : NULL;
     struct buf words;
@@ -257,9 +257,8 @@ static void print_results(const struct following *f, bool wrote_best)
         table_print(&f->order, f->tasks, f->n_tasks, log ? log->path : NULL,
                     wrote_best && log && best_n(log->best) ? log->best_path : NULL, &words);
     fputs(buf_text(&words), f->log && f->log->is_stdout ? stderr : stdout);
-    for (size_t i = 0; !f->tasks && i < best_n(f->best); i++)
-        cmd_print_workload(best_at(f->best, i)->workload, best_at(f->best, i));
     buf_fini(&words);
+    return f->tasks ? ERR_OK : cmd_print_best(f->best);
 }
 
 static int finish(struct following *f, const char *state)
@@ -275,7 +274,9 @@ static int finish(struct following *f, const char *state)
     progress_note(&f->progress, "job %s: %s, %lld records, %lld failed", f->job, state, (long long)f->n_records,
                   (long long)f->n_failed);
     if (f->progress.mode != PROGRESS_JSON && f->progress.mode != PROGRESS_NONE)
-        print_results(f, f->log != NULL);
+        e = print_results(f, f->log != NULL);
+    if (e)
+        return cmd_fail(e, NULL);
     event_done(f, state);
     if (!is_over(state))
         return EXIT_INTERRUPTED;
@@ -294,8 +295,9 @@ static int run(const struct cli *c)
     int code;
 
     cmd_catch_interrupts();
-    if (c->n_rest != 1)
-        return cmd_fail(why_set(&why, ERR_INPUT, "expected one job id, e.g. tune attach j12"), &why);
+    e = cmd_check_words(c, 1, 1, "j", &why);
+    if (e)
+        return cmd_fail(e, &why);
     progress_init(&f.progress, cli_flag(c, "quiet"), cli_flag(c, "json"));
     if (cli_flag(c, "json"))
         cmd_need_reader();

@@ -56,10 +56,14 @@ static int print_all(const struct cli *c, const struct best_set *best)
         return EXIT_NO_CONFIG;
     }
     for (size_t i = 0; i < best_n(best) && !e; i++) {
-        if (cli_flag(c, "json"))
-            e = print_json(best_at(best, i));
+        const struct record *r = best_at(best, i);
+
+        if (!r)
+            e = ERR_NOMEM;
+        else if (cli_flag(c, "json"))
+            e = print_json(r);
         else
-            print_record(best_at(best, i));
+            print_record(r);
     }
     if (!e && path)
         e = best_write(best, path, &why);

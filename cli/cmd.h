@@ -151,8 +151,14 @@ enum err link_open(struct link *l, const struct cli *c, const char *role, struct
 /* Ends the client and the private farm. */
 void link_close(struct link *l);
 
-/* A whole subcommand that asks a tracker once: opens the link, calls `ask`, closes it; gives the exit code. */
-int cmd_ask(const struct cli *c, enum err (*ask)(struct client *client, const struct cli *c, struct why *why));
+/* What stands beside options: from `least` to `most` words, each the id of one of `kinds` ("j" a job, "t" a trial,
+ * "jt" either; "" = any word). ERR_INPUT, with an example. Before anybody is dialled. */
+enum err cmd_check_words(const struct cli *c, int least, int most, const char *kinds, struct why *why);
+
+/* A whole subcommand that asks a tracker once, its words judged before as by cmd_check_words: opens the link, calls
+ * `ask`, closes it; gives the exit code. */
+int cmd_ask(const struct cli *c, int least, int most, const char *kinds,
+            enum err (*ask)(struct client *client, const struct cli *c, struct why *why));
 
 /* Fills a job from OPT_JOB and the workloads in `rest` (or --network, or --device replay:FILE). ERR_INPUT with words.
  */
@@ -209,6 +215,9 @@ void cmd_log_warning(const char *path, int64_t i_line, const char *words, void *
 
 /* A workload and its best record, NULL where it has none, in two lines. */
 void cmd_print_workload(const char *workload, const struct record *r);
+
+/* The same of all that a set has. ERR_NOMEM. */
+enum err cmd_print_best(const struct best_set *best);
 
 /* Runs the session to its end, prints the table or the explanation, closes the job; an exit_code. `close_state` of an
  * interrupted run: "cancelled", or "" to release it. */

@@ -12,6 +12,7 @@
 #include "tuner/stop.h"
 #include "cli/table.h"
 #include "tracker/address.h"
+#include "tracker/calls.h"
 #include "tuner/tell.h"
 
 #include <assert.h>
@@ -199,12 +200,34 @@ void link_close(struct link *l)
     localfarm_end(&l->farm);
 }
 
-int cmd_ask(const struct cli *c, enum err (*ask)(struct client *client, const struct cli *c, struct why *why))
+static bool is_id(const char *word, const char *kinds)
+{
+    int64_t id;
+
+    return !*kinds || (*word && strchr(kinds, *word) && call_id_parse(word, *word, &id) == ERR_OK);
+}
+
+enum err cmd_check_words(const struct cli *c, int least, int most, const char *kinds, struct why *why)
+{
+    const char *expected = kinds[0] && kinds[1] ? "a job or a lost trial, e.g. j12 or t345" : "a job, e.g. j12";
+
+    if (c->n_rest < least)
+        return why_set(why, ERR_INPUT, "expected %s", expected);
+    for (int i = 0; i < c->n_rest && i < most; i++)
+        if (!is_id(c->rest[i], kinds))
+            return why_set(why, ERR_INPUT, "'%.60s': expected %s", c->rest[i], expected);
+    return c->n_rest > most ? why_set(why, ERR_INPUT, "stray argument \"%.60s\"", c->rest[most]) : ERR_OK;
+}
+
+int cmd_ask(const struct cli *c, int least, int most, const char *kinds,
+            enum err (*ask)(struct client *client, const struct cli *c, struct why *why))
 {
     struct why why = {""};
     struct link l;
-    enum err e;
+    enum err e = cmd_check_words(c, least, most, kinds, &why);
 
+    if (e)
+        return cmd_fail(e, &why);
     cmd_catch_interrupts();
     e = link_open(&l, c, "tune", &why);
     if (!e)

@@ -4,6 +4,7 @@
 
 #include "core/clock.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -58,6 +59,28 @@ static const struct {
     const char *verb, *mode;
 } verbs[] = {{"drain", "drain"}, {"undrain", "serve"}, {"reserve", "reserve"}};
 
+/* What the words want: the mode of the agents behind the first, and for `reserve` whom. */
+struct order {
+    struct agent_mode_args args;
+    int n_agents;
+};
+
+static enum err read_order(const struct cli *c, struct order *out, struct why *why)
+{
+    const size_t n_verbs = sizeof verbs / sizeof *verbs;
+    size_t i = 0;
+    bool reserves;
+
+    while (i < n_verbs && strcmp(verbs[i].verb, c->rest[0]) != 0)
+        i++;
+    reserves = i < n_verbs && strcmp(verbs[i].verb, "reserve") == 0;
+    if (i == n_verbs || c->n_rest < (reserves ? 3 : 2))
+        return why_set(why, ERR_INPUT, "expected drain AGENT..., undrain AGENT..., or reserve AGENT... USER");
+    *out = (struct order){.args = {.mode = verbs[i].mode, .user = reserves ? c->rest[c->n_rest - 1] : ""},
+                          .n_agents = c->n_rest - 1 - reserves};
+    return ERR_OK;
+}
+
 /* A name that is misspelt is one of an agent that is not there. */
 static enum err set_one(struct client *client, const struct agent_mode_args *args, struct why *why)
 {
@@ -73,21 +96,12 @@ static enum err set_one(struct client *client, const struct agent_mode_args *arg
 
 static enum err set_mode(struct client *client, const struct cli *c, struct why *why)
 {
-    struct agent_mode_args args = {.user = ""};
-    size_t i = 0;
-    enum err e = ERR_OK;
-    int n = c->n_rest;
+    struct order o;
+    enum err e = read_order(c, &o, why);
 
-    while (i < 3 && strcmp(verbs[i].verb, c->rest[0]) != 0)
-        i++;
-    if (i == 2 && n > 2)
-        args.user = c->rest[--n]; /* the last word */
-    if (i == 3 || n < 2 || (i == 2 && !args.user[0]))
-        return why_set(why, ERR_INPUT, "expected drain AGENT..., undrain AGENT..., or reserve AGENT... USER");
-    args.mode = verbs[i].mode;
-    for (int k = 1; k < n && !e; k++) {
-        args.agent = c->rest[k];
-        e = set_one(client, &args, why);
+    for (int i = 1; i <= o.n_agents && !e; i++) {
+        o.args.agent = c->rest[i];
+        e = set_one(client, &o.args, why);
     }
     return e;
 }
@@ -98,8 +112,12 @@ static int run(const struct cli *c)
     struct link l;
     enum err e;
 
-    if (c->n_rest)
-        return cmd_ask(c, set_mode);
+    if (c->n_rest) {
+        struct order o;
+
+        e = read_order(c, &o, &why);
+        return e ? cmd_fail(e, &why) : cmd_ask(c, 2, INT_MAX, "", set_mode);
+    }
     cmd_catch_interrupts();
     e = link_open(&l, c, "tune", &why);
     if (!e)

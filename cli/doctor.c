@@ -145,8 +145,6 @@ static bool check_network(const struct address *a)
     bool good;
     enum err e;
 
-    if (!*a->host) /* of this machine */
-        return true;
     e = address_find(a, &found, &why);
     if (!tell(e == ERR_OK, "name of the tracker", e ? why.text : a->host))
         return false;
@@ -290,6 +288,8 @@ static int run(const struct cli *c)
     struct why why = {""};
     char fingerprint[SHA256_HEX + 1] = "";
 
+    if (cmd_check_words(c, 0, 0, "", &why))
+        return cmd_fail(ERR_INPUT, &why);
     cmd_catch_interrupts();
     n_failed = 0;
     if (key && name_check("--key", key, &why))

@@ -86,7 +86,7 @@ static enum err list(struct client *client, const struct cli *c, struct why *why
 
 static int run(const struct cli *c)
 {
-    return cmd_ask(c, list);
+    return cmd_ask(c, 0, 0, "", list);
 }
 
 const struct command cmd_list = {

@@ -15,7 +15,7 @@ enum err log_need(const struct cli *c, int most, const char *example, struct why
 {
     if (c->n_rest == 0)
         return why_set(why, ERR_INPUT, "no log: expected e.g. %s", example);
-    return c->n_rest > most ? why_set(why, ERR_INPUT, "stray argument \"%.60s\"", c->rest[most]) : ERR_OK;
+    return cmd_check_words(c, 1, most, "", why);
 }
 
 /* A run holds its log by a lock (see joblog.h): its next line would go into the file that a rename takes away. */

@@ -132,7 +132,7 @@ static const struct record *same_in(const struct best_set *b, const struct recor
     return best_find(b, r->workload, device);
 }
 
-static void print_all(const struct cli *c, const struct best_set *a, const struct best_set *b)
+static enum err print_all(const struct cli *c, const struct best_set *a, const struct best_set *b)
 {
     const struct run_error error = best_error(a, b);
     struct totals t = {0};
@@ -140,8 +140,11 @@ static void print_all(const struct cli *c, const struct best_set *a, const struc
     if (!cli_flag(c, "json"))
         printf(" %10s %10s %8s %16s  %-11s %s\n", "A ms", "B ms", "A/B", "95 of 100", "", "key, workload");
     for (size_t i = 0; i < best_n(a); i++) {
-        struct pair p = {.a = best_at(a, i), .b = same_in(b, best_at(a, i))};
+        struct pair p = {.a = best_at(a, i)};
 
+        if (!p.a)
+            return ERR_NOMEM;
+        p.b = same_in(b, p.a);
         if (p.b)
             p.c = compare_records(p.b, p.a, &error);
         print_pair(c, &p, &t);
@@ -149,11 +152,14 @@ static void print_all(const struct cli *c, const struct best_set *a, const struc
     for (size_t i = 0; i < best_n(b); i++) {
         const struct pair p = {.b = best_at(b, i)};
 
+        if (!p.b)
+            return ERR_NOMEM;
         if (!same_in(a, p.b))
             print_pair(c, &p, &t);
     }
     if (!cli_flag(c, "json"))
         print_totals(&t);
+    return ERR_OK;
 }
 
 /* Nothing that can be compared is no agreement. */
@@ -180,7 +186,7 @@ static int run(const struct cli *c)
     if (!e)
         e = best_of(c, 1, &b, &why);
     if (!e)
-        print_all(c, a, b);
+        e = print_all(c, a, b);
     best_free(a);
     best_free(b);
     return e ? cmd_fail(e, &why) : EXIT_FINE;

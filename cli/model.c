@@ -74,11 +74,6 @@ static enum err need(const struct cli *c, const char *verb, const char *option, 
     return why_set(why, ERR_INPUT, "tune model %s needs --%s", verb, option);
 }
 
-static enum err no_more(const struct cli *c, struct why *why)
-{
-    return c->n_rest > 0 ? why_set(why, ERR_INPUT, "stray argument \"%.60s\"", c->rest[0]) : ERR_OK;
-}
-
 /* As train, with what other devices tell. */
 static enum err train_with_sources(const struct cli *c, struct why *why)
 {
@@ -149,7 +144,7 @@ static enum err train(const struct cli *c, struct why *why)
 {
     struct model_file m = {.space = NULL};
     struct records r = {0};
-    enum err e = no_more(c, why);
+    enum err e = cmd_check_words(c, 0, 0, "", why);
 
     if (e == ERR_OK)
         e = need(c, "train", "in", why);
@@ -241,7 +236,7 @@ static enum err predict(const struct cli *c, struct why *why)
     struct model_file m = {.space = NULL};
     struct records r = {0};
     float *scores = NULL;
-    enum err e = no_more(c, why);
+    enum err e = cmd_check_words(c, 0, 0, "", why);
 
     for (size_t i = 0; e == ERR_OK && i < 3; i++)
         e = need(c, "predict", (const char *const[]){"model", "in", "out"}[i], why);
@@ -306,7 +301,7 @@ static enum err eval(const struct cli *c, struct why *why)
     if (o.n_paths == 0)
         return why_set(why, ERR_INPUT, "tune model eval needs tables: expected F.csv...");
     if (one && c->n_rest > 0)
-        return no_more(c, why);
+        return cmd_check_words(c, 0, 0, "", why);
     return model_eval(&o, why);
 }
 
@@ -315,7 +310,7 @@ static enum err table(const struct cli *c, struct why *why)
 {
     struct buf out;
     size_t n = 0;
-    enum err e = no_more(c, why);
+    enum err e = cmd_check_words(c, 0, 0, "", why);
 
     if (!e)
         e = need(c, "table", "in", why);

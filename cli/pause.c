@@ -2,13 +2,14 @@
 /* pause.c - `tune pause` and `tune resume`: a paused job keeps what it has and gets no device. */
 #include "cli/cmd.h"
 
+#include <limits.h>
 #include <stdio.h>
 
 static const struct cli_option options[] = {OPT_TRACKER_DEFAULT, OPT_KEY_FILE, OPT_QUIET, CLI_END};
 
 static enum err set(struct client *client, const struct cli *c, bool paused, struct why *why)
 {
-    enum err e = c->n_rest ? ERR_OK : why_set(why, ERR_INPUT, "no job: expected its id, e.g. j12");
+    enum err e = ERR_OK;
 
     for (int i = 0; i < c->n_rest && !e; i++) {
         const struct job_pause_args args = {.job = c->rest[i], .paused = paused};
@@ -35,12 +36,12 @@ static enum err resume_all(struct client *client, const struct cli *c, struct wh
 
 static int run_pause(const struct cli *c)
 {
-    return cmd_ask(c, pause_all);
+    return cmd_ask(c, 1, INT_MAX, "j", pause_all);
 }
 
 static int run_resume(const struct cli *c)
 {
-    return cmd_ask(c, resume_all);
+    return cmd_ask(c, 1, INT_MAX, "j", resume_all);
 }
 
 const struct command cmd_pause = {

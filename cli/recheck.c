@@ -333,8 +333,11 @@ static enum err check_all(struct recheck *k, const char *path, struct why *why)
         cmd_wait_device(k->link, k->link->is_private ? k->link->farm.key : cli_text(k->cli, "key"), &k->device, why);
 
     snprintf(k->job.key, sizeof k->job.key, "%s", k->device.key);
-    for (size_t i = 0; i < best_n(k->best) && !e; i++)
-        e = check_one(k, best_at(k->best, i), has_log ? log : NULL, why);
+    for (size_t i = 0; i < best_n(k->best) && !e; i++) {
+        const struct record *r = best_at(k->best, i);
+
+        e = r ? check_one(k, r, has_log ? log : NULL, why) : ERR_NOMEM;
+    }
     return e;
 }
 

@@ -2,13 +2,14 @@
 /* requeue.c - `tune requeue`: trials that were given up are tried again. */
 #include "cli/cmd.h"
 
+#include <limits.h>
 #include <stdio.h>
 
 static const struct cli_option options[] = {OPT_TRACKER_DEFAULT, OPT_KEY_FILE, OPT_QUIET, CLI_END};
 
 static enum err requeue(struct client *client, const struct cli *c, struct why *why)
 {
-    enum err e = c->n_rest ? ERR_OK : why_set(why, ERR_INPUT, "expected a job or a lost trial, e.g. j12 or t345");
+    enum err e = ERR_OK;
 
     for (int i = 0; i < c->n_rest && !e; i++) {
         const char *name = c->rest[i];
@@ -26,7 +27,7 @@ static enum err requeue(struct client *client, const struct cli *c, struct why *
 
 static int run(const struct cli *c)
 {
-    return cmd_ask(c, requeue);
+    return cmd_ask(c, 1, INT_MAX, "jt", requeue);
 }
 
 const struct command cmd_requeue = {

@@ -41,22 +41,36 @@ void cmd_print_workload(const char *workload, const struct record *r)
     cJSON_free(knobs);
 }
 
+enum err cmd_print_best(const struct best_set *best)
+{
+    for (size_t i = 0; i < best_n(best); i++) {
+        const struct record *r = best_at(best, i);
+
+        if (!r)
+            return ERR_NOMEM;
+        cmd_print_workload(r->workload, r);
+    }
+    return ERR_OK;
+}
+
 /* Those of the order, or, where it is of a recorded space, of the records. A body that is no order of ours says none.
  */
-static void print_workloads(const char *body, const struct best_set *best)
+static enum err print_workloads(const char *body, const struct best_set *best)
 {
     struct job j;
     const bool is_ours = job_parse(body, strlen(body), &j, NULL) == ERR_OK;
     const size_t n_layers = is_ours ? j.n_layers : 0, n = n_layers ? n_layers : best_n(best);
+    enum err e = ERR_OK;
 
     if (n)
         puts("workloads:");
     for (size_t i = 0; i < n_layers; i++)
         cmd_print_workload(j.layers[i].workload, best_find(best, j.layers[i].workload, NULL));
-    for (size_t i = n_layers; i < n; i++)
-        cmd_print_workload(best_at(best, i)->workload, best_at(best, i));
+    if (!n_layers)
+        e = cmd_print_best(best);
     if (is_ours)
         job_fini(&j);
+    return e;
 }
 
 static enum err take(const struct record_entry *entry, void *best, struct why *why)
@@ -88,7 +102,7 @@ static enum err print_job(struct client *client, const char *job, cJSON *entry, 
         cJSON_DeleteItemFromObjectCaseSensitive(entry, "best");
         json_plain(entry);
         print_members(entry, 0);
-        print_workloads(cJSON_IsString(body) ? body->valuestring : "", best);
+        e = print_workloads(cJSON_IsString(body) ? body->valuestring : "", best);
     }
     best_free(best);
     cJSON_Delete(body);
@@ -121,7 +135,7 @@ static enum err show(struct client *client, const struct cli *c, struct why *why
 
 static int run(const struct cli *c)
 {
-    return cmd_ask(c, show);
+    return cmd_ask(c, 0, 1, "j", show);
 }
 
 const struct command cmd_status = {

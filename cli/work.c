@@ -88,26 +88,32 @@ static void drive(struct client *c, struct leased *l, struct progress *p)
     session_fini(&s);
 }
 
-/* Drives the job of --lease to its end. A job that this tune does not understand, or whose files are gone, must not
- * come back for ever: it has failed. */
-static enum err drive_lease(struct client *c, const char *text, struct progress *p, struct why *why)
+static enum err read_lease(const char *text, struct leased *out, struct why *why)
 {
     const char *colon = strchr(text, ':');
-    struct leased l = {.token = colon ? strtoll(colon + 1, NULL, 10) : 0};
+
+    *out = (struct leased){.token = colon ? strtoll(colon + 1, NULL, 10) : 0};
+    if (!colon || out->token < 1 || colon - text >= (ptrdiff_t)sizeof out->id)
+        return why_set(why, ERR_INPUT, "--lease %.60s: expected a job and its token, e.g. j12:1", text);
+    snprintf(out->id, sizeof out->id, "%.*s", (int)(colon - text), text);
+    return ERR_OK;
+}
+
+/* Drives the job of --lease to its end. A job that this tune does not understand, or whose files are gone, must not
+ * come back for ever: it has failed. */
+static enum err drive_lease(struct client *c, struct leased *l, struct progress *p, struct why *why)
+{
     enum err e;
 
-    if (!colon || l.token < 1)
-        return why_set(why, ERR_INPUT, "--lease %.60s: expected a job and its token, e.g. j12:1", text);
-    snprintf(l.id, sizeof l.id, "%.*s", (int)(colon - text), text);
-    job_init(&l.job);
-    e = read_job(c, &l, why);
+    job_init(&l->job);
+    e = read_job(c, l, why);
     if (!e)
-        e = cmd_fetch_files(c, &l.job, why) ? ERR_INPUT : ERR_OK;
+        e = cmd_fetch_files(c, &l->job, why) ? ERR_INPUT : ERR_OK;
     if (e == ERR_INPUT)
-        fail_job(c, &l);
+        fail_job(c, l);
     if (!e)
-        drive(c, &l, p);
-    job_fini(&l.job);
+        drive(c, l, p);
+    job_fini(&l->job);
     return e;
 }
 
@@ -226,17 +232,23 @@ static enum err loop(struct client *c, struct crew *w, bool once, struct why *wh
 static int run(const struct cli *c)
 {
     static struct crew crew;
+    const char *lease = cli_text(c, "lease");
+    struct leased leased;
     struct why why = {""};
     struct progress p;
     struct link l;
-    enum err e;
+    enum err e = cmd_check_words(c, 0, 0, "", &why);
 
+    if (!e && lease)
+        e = read_lease(lease, &leased, &why);
+    if (e)
+        return cmd_fail(e, &why);
     cmd_catch_interrupts();
     progress_init(&p, cli_flag(c, "quiet"), false);
     p.verbosity = (int)cli_int(c, "verbose");
     e = link_open(&l, c, "work", &why);
-    if (!e && cli_text(c, "lease"))
-        e = drive_lease(l.client, cli_text(c, "lease"), &p, &why);
+    if (!e && lease)
+        e = drive_lease(l.client, &leased, &p, &why);
     else if (!e && (e = crew_init(&crew, c, &why)) == ERR_OK)
         e = loop(l.client, &crew, cli_flag(c, "once"), &why);
     link_close(&l);

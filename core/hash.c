@@ -7,6 +7,7 @@
 #include <mbedtls/version.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void digest(const void *bytes, size_t n, uint8_t out[SHA256_BYTES])
@@ -28,15 +29,51 @@ struct sha256 sha256_of(const void *bytes, size_t n)
     return h;
 }
 
+struct sha256_sum {
+    mbedtls_md_context_t c;
+};
+
+struct sha256_sum *sha256_begin(void)
+{
+    struct sha256_sum *s = calloc(1, sizeof *s);
+
+    if (!s)
+        return NULL;
+    mbedtls_md_init(&s->c);
+    if (mbedtls_md_setup(&s->c, mbedtls_md_info_from_type(MBEDTLS_MD_SHA256), 0) == 0 && mbedtls_md_starts(&s->c) == 0)
+        return s;
+    sha256_end(s, NULL);
+    return NULL;
+}
+
+void sha256_add(struct sha256_sum *s, const void *bytes, size_t n)
+{
+    mbedtls_md_update(&s->c, bytes, n);
+}
+
+void sha256_end(struct sha256_sum *s, struct sha256 *out)
+{
+    uint8_t raw[SHA256_BYTES];
+
+    if (!s)
+        return;
+    if (out) {
+        mbedtls_md_finish(&s->c, raw);
+        hex_encode(raw, sizeof raw, out->hex);
+    }
+    mbedtls_md_free(&s->c);
+    free(s);
+}
+
 /* Feeds all of an open file; false when reading fails. */
-static bool feed(FILE *f, mbedtls_md_context_t *c, int64_t *n_bytes)
+static bool feed(FILE *f, struct sha256_sum *s, int64_t *n_bytes)
 {
     static _Thread_local unsigned char piece[65536];
     size_t n;
 
     *n_bytes = 0;
     while ((n = fread(piece, 1, sizeof piece, f)) > 0) {
-        mbedtls_md_update(c, piece, n);
+        sha256_add(s, piece, n);
         *n_bytes += (int64_t)n;
     }
     return !ferror(f);
@@ -44,22 +81,17 @@ static bool feed(FILE *f, mbedtls_md_context_t *c, int64_t *n_bytes)
 
 enum err sha256_of_file(const char *path, struct sha256 *out, int64_t *n_bytes, struct why *why)
 {
-    mbedtls_md_context_t c;
-    uint8_t raw[SHA256_BYTES];
     FILE *f = fopen(path, "re");
+    struct sha256_sum *s;
     bool ok;
 
     if (!f)
         return why_set(why, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "%s: %s", path, strerror(errno));
-    mbedtls_md_init(&c);
-    ok = mbedtls_md_setup(&c, mbedtls_md_info_from_type(MBEDTLS_MD_SHA256), 0) == 0 && mbedtls_md_starts(&c) == 0 &&
-         feed(f, &c, n_bytes) && mbedtls_md_finish(&c, raw) == 0;
-    mbedtls_md_free(&c);
+    s = sha256_begin();
+    ok = s && feed(f, s, n_bytes);
+    sha256_end(s, ok ? out : NULL);
     fclose(f);
-    if (!ok)
-        return why_set(why, ERR_IO, "%s: reading failed", path);
-    hex_encode(raw, sizeof raw, out->hex);
-    return ERR_OK;
+    return ok ? ERR_OK : why_set(why, ERR_IO, "%s: reading failed", path);
 }
 
 static int nibble(char c)

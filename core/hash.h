@@ -19,6 +19,12 @@ struct sha256 {
 
 struct sha256 sha256_of(const void *bytes, size_t n);
 
+/* The same of bytes that come piece by piece: NULL where memory is short; sha256_end takes it, NULL `out` drops it. */
+struct sha256_sum;
+struct sha256_sum *sha256_begin(void);
+void sha256_add(struct sha256_sum *s, const void *bytes, size_t n);
+void sha256_end(struct sha256_sum *s, struct sha256 *out);
+
 /* Of a whole file, read in pieces; and its size. ERR_NOT_FOUND, ERR_IO. */
 enum err sha256_of_file(const char *path, struct sha256 *out, int64_t *n_bytes, struct why *why);
 

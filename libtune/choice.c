@@ -96,14 +96,19 @@ static enum err add_entry(struct choices *c, const struct record *r)
 
 static enum err check_one_device(const struct best_set *best, struct why *why)
 {
-    const struct record *a = best_at(best, 0), *b;
+    const struct record *a = best_at(best, 0);
 
-    for (size_t i = 1; i < best_n(best); i++)
-        if (!best_same_device(a, b = best_at(best, i)))
+    for (size_t i = 0; i < best_n(best); i++) {
+        const struct record *b = best_at(best, i);
+
+        if (!a || !b)
+            return why_set(why, ERR_NOMEM, "out of memory");
+        if (!best_same_device(a, b))
             return why_set(why, ERR_INPUT,
                            "the log has records of several devices, %s (%.12s) and %s (%.12s); choose one by its key "
                            "or fingerprint",
                            a->key, a->fingerprint.hex, b->key, b->fingerprint.hex);
+    }
     return ERR_OK;
 }
 
@@ -131,8 +136,11 @@ static enum err index_records(struct best_set *best, struct choices **out, struc
     c->best = best;
     if (!e && (n > MAX_RECORDS || !make_room(c, n)))
         e = why_set(why, ERR_NOMEM, "out of memory");
-    for (size_t i = 0; !e && i < n; i++)
-        e = add_entry(c, best_at(best, i));
+    for (size_t i = 0; !e && i < n; i++) {
+        const struct record *r = best_at(best, i);
+
+        e = r ? add_entry(c, r) : why_set(why, ERR_NOMEM, "out of memory");
+    }
     if (e) {
         choices_close(c);
         return e;
@@ -147,8 +155,11 @@ enum err choices_of(const struct best_set *best, struct choices **out, struct wh
     struct best_set *copy = NULL;
     enum err e = best_new(&copy);
 
-    for (size_t i = 0; !e && i < best_n(best); i++)
-        e = best_add(copy, best_at(best, i));
+    for (size_t i = 0; !e && i < best_n(best); i++) {
+        const struct record *r = best_at(best, i);
+
+        e = r ? best_add(copy, r) : ERR_NOMEM;
+    }
     if (!e)
         return index_records(copy, out, why);
     best_free(copy);

@@ -69,7 +69,8 @@ enum err best_new(struct best_set **out);
 void best_free(struct best_set *b);
 enum err best_add(struct best_set *b, const struct record *r);
 size_t best_n(const struct best_set *b);
-const struct record *best_at(const struct best_set *b, size_t i); /* lends; order of first appearance */
+/* Lends; in the order of first appearance. NULL: there is no memory to choose it. */
+const struct record *best_at(const struct best_set *b, size_t i);
 /* Lends; `fingerprint` as best_device says, NULL = any: the fastest then; NULL when there is none. */
 const struct record *best_find(const struct best_set *b, const char *workload, const char *fingerprint);
 

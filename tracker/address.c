@@ -14,11 +14,7 @@
 #define DEFAULT_PORT "9477"
 #define LONGEST 256 /* characters of one, as people write it */
 
-static const struct {
-    const char *name;
-    bool has_host;
-} schemes[] = {{"tcp://", true},     {"tcp4://", true}, {"tcp6://", true},
-               {"tls+tcp://", true}, {"ipc://", false}, {"inproc://", false}};
+static const char *const schemes[] = {"tcp://", "tcp4://", "tcp6://", "tls+tcp://"};
 
 /* Where the port's ':' stands behind the scheme, or NULL; the colons between brackets are IPv6's. */
 static char *find_colon(char *host)
@@ -58,11 +54,18 @@ static enum err refuse(const char *url, struct why *why)
                    url);
 }
 
+bool address_has_scheme(const char *url)
+{
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
+        if (strncmp(url, schemes[i], strlen(schemes[i])) == 0)
+            return true;
+    return false;
+}
+
 enum err address_read(const char *text, size_t n, bool tls, struct address *out, struct why *why)
 {
     struct address a = {.host = ""};
     char *host;
-    size_t i = 0;
 
     if (n == 0 || n > LONGEST)
         return why_set(why, ERR_INPUT,
@@ -74,15 +77,9 @@ enum err address_read(const char *text, size_t n, bool tls, struct address *out,
                                        : "tcp://",
              (int)n, text);
     host = strstr(a.url, "://") + 3;
-    while (i < sizeof schemes / sizeof *schemes && strncmp(a.url, schemes[i].name, strlen(schemes[i].name)) != 0)
-        i++;
-    if (i < sizeof schemes / sizeof *schemes && !schemes[i].has_host) {
-        *out = a;
-        return ERR_OK;
-    }
     if (!find_colon(host) && !strchr(host, '/'))
         strcat(a.url, ":" DEFAULT_PORT);
-    if (i == sizeof schemes / sizeof *schemes || !cut(host, &a))
+    if (!address_has_scheme(a.url) || !cut(host, &a))
         return refuse(a.url, why);
     *out = a;
     return ERR_OK;
@@ -109,7 +106,7 @@ enum err address_complete(const char *list, bool tls, char out[ADDRESSES_BYTES],
 enum err address_find(const struct address *a, struct addrinfo **out, struct why *why)
 {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
-    const int code = *a->host ? getaddrinfo(a->host, a->port, &hints, out) : EAI_NONAME;
+    const int code = getaddrinfo(a->host, a->port, &hints, out);
 
     return code ? why_set(why, ERR_NOT_FOUND, "no machine is known by the name %s (%s)", a->host, gai_strerror(code))
                 : ERR_OK;

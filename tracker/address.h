@@ -13,10 +13,13 @@
 #define ADDRESSES_MOST 8                                 /* of one tracker, with ',' between them */
 #define ADDRESSES_BYTES (ADDRESSES_MOST * ADDRESS_BYTES) /* of all of them */
 
-/* "tls+tcp://[::1]:9477": host "::1", port "9477"; of ipc:// and inproc:// both are "". */
+/* "tls+tcp://[::1]:9477": host "::1", port "9477". */
 struct address {
     char url[ADDRESS_BYTES], host[256], port[8];
 };
+
+/* Does it begin with one of tcp://, tcp4://, tcp6:// and tls+tcp://? */
+bool address_has_scheme(const char *url);
 
 /* Reads the `n` bytes of one: "farm" and "farm:9477" are as good as "tcp://farm:9477", or, with `tls`, as
  * "tls+tcp://farm:9477". ERR_INPUT with words. */

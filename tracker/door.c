@@ -5,6 +5,7 @@
 #include "tracker/table.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -43,7 +44,8 @@ struct door {
     atomic_int n_strangers;
     int n_shaking; /* of the strangers */
     int most;
-    atomic_int tls_port; /* 0 = none */
+    atomic_int tls_port, page_port; /* 0 = none */
+    int n_pages;                    /* at the last look; the door's thread's own */
 };
 
 /* ---- places ---- */
@@ -112,6 +114,34 @@ static bool is_same_host(const struct place *a, const struct place *b)
     return a->family == b->family && memcmp(a->host, b->host, is_net ? 8 : sizeof a->host) == 0;
 }
 
+static int max_files(void)
+{
+    struct rlimit l = {.rlim_cur = 1024};
+
+    getrlimit(RLIMIT_NOFILE, &l);
+    return l.rlim_cur < INT_MAX ? (int)l.rlim_cur : INT_MAX;
+}
+
+/* The first socket of this process from fd on that has a peer, and whom; -1: there is none. */
+static int next_socket(int fd, int n_files, struct place *peer)
+{
+    for (int n_missing = 0; fd < n_files && n_missing < 1024; fd++, n_missing++)
+        if (peer_of(fd, peer))
+            return fd;
+    return -1;
+}
+
+/* There is no memory to watch him. */
+static void turn_away(const struct place *who)
+{
+    const int n_files = max_files();
+    struct place peer;
+
+    for (int fd = 3; (fd = next_socket(fd, n_files, &peer)) >= 0; fd++)
+        if (is_same(&peer, who))
+            shutdown(fd, SHUT_RDWR);
+}
+
 /* ---- coming and going ---- */
 
 static void unlink_stranger(struct door *d, struct visitor *v)
@@ -145,12 +175,14 @@ static struct visitor *take_visitor(struct door *d, const struct place *from)
         return v;
     }
     v = calloc(1, sizeof *v);
-    if (v) {
-        v->from = *from;
-        v->fd = -1;
-        table_put(&d->places, &v->from, sizeof v->from, v);
-    }
-    return v;
+    if (!v)
+        return NULL;
+    v->from = *from;
+    v->fd = -1;
+    if (table_put(&d->places, &v->from, sizeof v->from, v) == ERR_OK)
+        return v;
+    free(v);
+    return NULL;
 }
 
 static void forget_place(struct door *d, const struct visitor *v)
@@ -164,7 +196,7 @@ void door_came(struct door *d, nng_pipe p, bool refused)
     struct visitor *v;
     struct place from;
 
-    if (!place_of_pipe(p, &from)) /* of this machine: ipc, inproc */
+    if (!place_of_pipe(p, &from)) /* gone again */
         return;
     pthread_mutex_lock(&d->lock);
     v = take_visitor(d, &from);
@@ -172,9 +204,11 @@ void door_came(struct door *d, nng_pipe p, bool refused)
         v->pipe = (uint32_t)nng_pipe_id(p);
         v->refused = refused;
         link_stranger(d, v);
-    } else if (v) {
-        forget_place(d, v);
+    } else {
+        if (v)
+            forget_place(d, v);
         free(v);
+        turn_away(&from);
     }
     pthread_mutex_unlock(&d->lock);
 }
@@ -250,6 +284,12 @@ static bool is_his_turn(int fd)
            (is_silent(fd) || info.tcpi_last_data_sent <= info.tcpi_last_data_recv);
 }
 
+/* Has he not said anything for as long as a handshake may stand still, though it is his turn? */
+static bool is_still(int fd)
+{
+    return is_his_turn(fd) && info_of(fd).tcpi_last_data_recv > DOOR_SHAKE_MS;
+}
+
 /* A connection whose handshake goes on, met for the first time. */
 static void add_shaking(struct door *d, const struct place *from, int fd)
 {
@@ -264,6 +304,19 @@ static void add_shaking(struct door *d, const struct place *from, int fd)
         link_stranger(d, v);
     else
         free(v);
+}
+
+/* A connection to the page: who asks nothing and hears nothing goes, of too many sooner; and who sends heads without
+ * an end, which nng keeps: an answer is longer than an eighth of what was asked. */
+static void end_page(const struct door *d, int fd)
+{
+    const struct tcp_info info = info_of(fd);
+    const uint32_t most_ms = d->n_pages > d->most / 4 ? DOOR_PAGE_CROWD_MS : DOOR_PAGE_MS;
+    const bool is_idle = info.tcpi_last_data_recv > most_ms && info.tcpi_last_data_sent > most_ms;
+
+    if ((is_idle || info.tcpi_bytes_received > DOOR_BYTES + 8 * info.tcpi_bytes_acked) &&
+        own_port(fd) == atomic_load(&d->page_port))
+        shutdown(fd, SHUT_RDWR);
 }
 
 /* Handshakes that were not met at this look: nng has closed them. */
@@ -285,27 +338,26 @@ static void forget_ended(struct door *d)
  * whose TLS handshake goes on, of whom nng does not tell. */
 static void look_around(struct door *d)
 {
-    struct rlimit l = {.rlim_cur = 1024};
+    const int n_files = max_files(), tls_port = atomic_load(&d->tls_port), page_port = atomic_load(&d->page_port);
     struct place from;
     struct visitor *v;
+    int n_pages = 0;
 
-    getrlimit(RLIMIT_NOFILE, &l);
-    for (int fd = 3, n_missing = 0; fd < (int)l.rlim_cur && n_missing < 1024; fd++) {
-        if (!peer_of(fd, &from)) {
-            n_missing++;
-            continue;
-        }
-        n_missing = 0;
+    for (int fd = 3; (fd = next_socket(fd, n_files, &from)) >= 0; fd++) {
         pthread_mutex_lock(&d->lock);
         v = table_get(&d->places, &from, sizeof from);
         if (v) {
             v->fd = fd;
             v->seen = true;
-        } else if (own_port(fd) == atomic_load(&d->tls_port)) {
+        } else if (tls_port && own_port(fd) == tls_port) {
             add_shaking(d, &from, fd);
+        } else if (page_port && own_port(fd) == page_port) {
+            n_pages++;
+            end_page(d, fd);
         }
         pthread_mutex_unlock(&d->lock);
     }
+    d->n_pages = n_pages;
     pthread_mutex_lock(&d->lock);
     forget_ended(d);
     pthread_mutex_unlock(&d->lock);
@@ -321,6 +373,14 @@ static bool is_crowd(const struct visitor *v)
     return n_younger >= DOOR_CROWD;
 }
 
+/* Who went through a handshake has done his part of it: a slow host with many peers needs long to go on. */
+static int64_t crowd_ms(const struct door *d, const struct visitor *v)
+{
+    const int tls_port = atomic_load(&d->tls_port);
+
+    return tls_port && own_port(v->fd) == tls_port ? DOOR_SHAKE_MS : DOOR_CROWD_MS;
+}
+
 /* Has he stood there too long, sent too much, or are there too many after him: `n_younger` in all? Who waits for nng
  * in a handshake is not to blame, nor who is slow in one: after a start of the tracker all agents come at once. */
 static bool is_to_go(const struct door *d, const struct visitor *v, int64_t now, int n_younger)
@@ -329,14 +389,16 @@ static bool is_to_go(const struct door *d, const struct visitor *v, int64_t now,
     uint64_t n_bytes;
 
     assert(v->fd >= 0 && !v->shown && age_ms >= 0);
-    if (v->refused || age_ms > (v->pipe ? DOOR_PATIENCE_MS : DOOR_SHAKE_MS))
+    if (v->refused || age_ms > (v->pipe ? DOOR_PATIENCE_MS : DOOR_SHAKE_MOST_MS))
+        return true;
+    if (!v->pipe && age_ms > DOOR_SHAKE_MS && is_still(v->fd))
         return true;
     if (n_younger >= d->most && age_ms > 2 * DOOR_TICK_MS && is_his_turn(v->fd))
         return true;
     if (!v->pipe)
         return n_younger >= DOOR_FACTOR * d->most || (age_ms > DOOR_SHAKE_CROWD_MS && is_crowd(v) && is_silent(v->fd));
     n_bytes = info_of(v->fd).tcpi_bytes_received;
-    return (n_bytes > v->n_taken && n_bytes - v->n_taken > DOOR_BYTES) || (age_ms > DOOR_CROWD_MS && is_crowd(v));
+    return (n_bytes > v->n_taken && n_bytes - v->n_taken > DOOR_BYTES) || (age_ms > crowd_ms(d, v) && is_crowd(v));
 }
 
 /* nng_pipe_close would hang nng 1.5 now and then: its reaper waits for ever for a receive that was under way. As nng
@@ -356,10 +418,16 @@ static void end_strangers(struct door *d)
     pthread_mutex_unlock(&d->lock);
 }
 
-/* Without strangers it sleeps, but that nobody tells it of handshakes. */
+/* Between two looks for what nobody tells of; 0: there is no such thing. */
+static int64_t look_ms(const struct door *d)
+{
+    return atomic_load(&d->tls_port) ? DOOR_LOOK_MS : atomic_load(&d->page_port) ? DOOR_PAGE_LOOK_MS : 0;
+}
+
+/* Without strangers it sleeps, but for what nobody tells of. */
 static void await_strangers(struct door *d)
 {
-    const int64_t ms = atomic_load(&d->n_strangers) ? DOOR_TICK_MS : DOOR_LOOK_MS;
+    const int64_t ms = atomic_load(&d->n_strangers) ? DOOR_TICK_MS : look_ms(d);
     struct timespec t;
 
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -370,12 +438,12 @@ static void await_strangers(struct door *d)
         t.tv_nsec -= 1000000000;
     }
     pthread_mutex_lock(&d->lock);
-    if (!atomic_load(&d->tls_port) && atomic_load(&d->n_strangers) == 0)
+    if (!ms && atomic_load(&d->n_strangers) == 0)
         pthread_cond_wait(&d->came, &d->lock);
     else
         pthread_cond_timedwait(&d->came, &d->lock, &t);
     pthread_mutex_unlock(&d->lock);
-    if (ms > DOOR_TICK_MS) /* woken by the first that came: most have shown who they are a tick later */
+    if (ms != DOOR_TICK_MS) /* woken by the first that came: most have shown who they are a tick later */
         clock_sleep_ms(DOOR_TICK_MS);
 }
 
@@ -388,7 +456,7 @@ static bool has_newcomer(struct door *d, int64_t now, int64_t looked_ns)
 
     pthread_mutex_lock(&d->lock);
     has = since_ms > 2 * DOOR_TICK_MS && d->n_shaking > 0;
-    has |= since_ms > DOOR_LOOK_MS && atomic_load(&d->tls_port);
+    has |= look_ms(d) && since_ms >= look_ms(d);
     for (const struct visitor *v = d->first; v && !has; v = v->next)
         has = v->fd < 0 && now - v->since_ns > DOOR_TICK_MS / 2 * INT64_C(1000000);
     pthread_mutex_unlock(&d->lock);
@@ -411,12 +479,22 @@ static void *watch(void *arg)
     return NULL;
 }
 
-void door_expect_tls(struct door *d, int port)
+static void expect(struct door *d, atomic_int *which, int port)
 {
-    atomic_store(&d->tls_port, port);
+    atomic_store(which, port);
     pthread_mutex_lock(&d->lock);
     pthread_cond_signal(&d->came);
     pthread_mutex_unlock(&d->lock);
+}
+
+void door_expect_tls(struct door *d, int port)
+{
+    expect(d, &d->tls_port, port);
+}
+
+void door_expect_page(struct door *d, int port)
+{
+    expect(d, &d->page_port, port);
 }
 
 enum err door_open(int64_t n_connections, struct door **out)

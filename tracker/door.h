@@ -16,11 +16,15 @@
 #define DOOR_TICK_MS 100
 #define DOOR_CROWD 64 /* strangers of one address for over DOOR_CROWD_MS: the oldest go */
 #define DOOR_CROWD_MS 1000
-#define DOOR_SHAKE_MS 10000      /* for a TLS handshake */
+#define DOOR_SHAKE_MS 10000      /* that a TLS handshake may stand still, and last in all: */
+#define DOOR_SHAKE_MOST_MS 60000 /* where many come at once each waits for the others, on either side */
 #define DOOR_SHAKE_CROWD_MS 3000 /* the same as DOOR_CROWD_MS for handshakes that have not begun */
 #define DOOR_MOST 1024           /* strangers of all addresses whose turn it is (fewer where few files may be open): */
 #define DOOR_FACTOR 4            /* the oldest go; so many times as many handshakes, whoever's turn it is */
 #define DOOR_LOOK_MS 1000        /* between two looks for handshakes, while none is known */
+#define DOOR_PAGE_LOOK_MS 5000   /* between two at connections to the page */
+#define DOOR_PAGE_MS 15000       /* that one may stand still: longer than the page's own events do */
+#define DOOR_PAGE_CROWD_MS 1000  /* where there are more than a quarter of DOOR_MOST */
 
 struct door;
 
@@ -29,6 +33,9 @@ enum err door_open(int64_t n_connections, struct door **out);
 
 /* Connections to this port begin with a TLS handshake, which nng 1.5 waits for without end: once, at the start. */
 void door_expect_tls(struct door *d, int port);
+
+/* Connections to this port are the page's, which nng's HTTP server waits for without end: once, at the start. */
+void door_expect_page(struct door *d, int port);
 
 /* A connection came (refused: it is ended as soon as its socket is found, whoever it is), its peer showed who he is
  * (again and again: costs little), it went. From any thread. */

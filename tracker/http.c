@@ -392,6 +392,8 @@ static int add_handler(struct http *h)
     int rv = nng_http_handler_alloc(&handler, "/", came);
 
     if (rv == 0)
+        rv = nng_http_handler_collect_body(handler, true, 0); /* else a MiB is taken for what nobody reads */
+    if (rv == 0)
         rv = nng_http_handler_set_tree(handler);
     if (rv == 0)
         rv = nng_http_handler_set_data(handler, h, NULL);
@@ -479,6 +481,7 @@ enum err http_start(struct server *s, const char *where, const char *name, struc
     if (rv != 0)
         return why_set(why, ERR_IO, "--http %.64s: %s", where, nng_strerror(rv));
     snprintf(h->url, sizeof h->url, "http://%s:%d%s%s", h->host, real_port(h), h->token[0] ? "/?token=" : "", h->token);
+    server_expect_page(s, real_port(h));
     *out = h;
     return ERR_OK;
 }

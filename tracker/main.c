@@ -6,6 +6,7 @@
 #include "core/err.h"
 #include "core/file.h"
 #include "core/proc.h"
+#include "tracker/address.h"
 #include "tracker/http.h"
 #include "tracker/revoked.h"
 #include "tracker/server.h"
@@ -89,8 +90,8 @@ static int complain(const struct why *why, int code)
 
 static bool is_loopback(const char *url)
 {
-    static const char *const near[] = {"tcp://127.",    "tcp://localhost:", "tcp://[::1]:", "tcp4://127.",
-                                       "tcp6://[::1]:", "ipc://",           "inproc://"};
+    static const char *const near[] = {"tcp://127.", "tcp://localhost:", "tcp://[::1]:", "tcp4://127.",
+                                       "tcp6://[::1]:"};
 
     url += tls_wanted(url) ? 4 : 0;
     for (size_t i = 0; i < sizeof near / sizeof *near; i++)
@@ -126,7 +127,7 @@ static enum err load_key(const struct cli *c, struct key *key, struct revoked *r
     const char *file = cli_text(c, "key-file");
     enum err e;
 
-    if (!strstr(cli_text(c, "listen"), "://"))
+    if (!address_has_scheme(cli_text(c, "listen")))
         return why_set(why, ERR_INPUT, "'%s' is no address: expected e.g. %s", cli_text(c, "listen"),
                        PROTOCOL_DEFAULT_URL);
     if (!file && !is_loopback(cli_text(c, "listen")) && !cli_flag(c, "insecure"))

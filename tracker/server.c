@@ -599,6 +599,11 @@ enum err server_page(struct server *s, enum err (*render)(struct tracker *t, str
     return server_do(s, render_text, &text);
 }
 
+void server_expect_page(struct server *s, int port)
+{
+    door_expect_page(s->door, port);
+}
+
 const struct key *server_key(const struct server *s)
 {
     return s->hall.tracker->o.key;

@@ -31,6 +31,9 @@ enum err server_do(struct server *s, enum err (*work)(struct tracker *t, void *a
 /* The same for a text. */
 enum err server_page(struct server *s, enum err (*render)(struct tracker *t, struct buf *out), struct buf *out);
 
+/* The page is served at this port of the same process: what stands still there is ended. */
+void server_expect_page(struct server *s, int port);
+
 /* The farm's key; NULL = none is asked for. */
 const struct key *server_key(const struct server *s);
 

@@ -453,9 +453,7 @@ static enum err join_pieces(struct store *s, const char *hex, struct buf *whole)
             e = buf_append(whole, PQgetvalue(rows, i, 1), (size_t)PQgetlength(rows, i, 1));
     }
     PQclear(rows);
-    if (!e && strcmp(sha256_of(whole->data, whole->len).hex, hex) != 0)
-        e = ERR_INPUT;
-    return e;
+    return !e && !pieces_are(&s->pieces, hex, whole->data, whole->len) ? ERR_INPUT : e;
 }
 
 static enum err finish_pieces(struct store *s, const char *hex, int64_t total)
@@ -492,6 +490,8 @@ static enum err blob_put(struct store *s, const char *hex, int64_t offset, int64
         return put_whole(s, hex, bytes, n);
     }
     e = put_piece(s, hex, offset, bytes, n, &there);
+    if (!e)
+        pieces_add(&s->pieces, hex, offset, bytes, n);
     if (e || there < total)
         return e;
     e = finish_pieces(s, hex, total);

@@ -484,6 +484,7 @@ void pg_close(struct store *s)
         return;
     PQfinish(s->flusher);
     PQfinish(s->db); /* what was not committed is dropped, and the lock */
+    pieces_fini(&s->pieces);
     free(s);
 }
 

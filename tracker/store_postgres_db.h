@@ -7,6 +7,7 @@
 
 #include "core/clock.h"
 #include "core/err.h"
+#include "tracker/pieces.h"
 #include "tracker/store_postgres.h"
 
 #include <libpq-fe.h>
@@ -40,6 +41,7 @@ struct store {
     int n_queued;          /* statements whose answers were not read */
     size_t queued_bytes;   /* of their parameters */
     int64_t heard_ns;      /* the server answered then */
+    struct pieces pieces;
     struct why why;
 };
 

@@ -267,6 +267,7 @@ void db_close(struct store *s)
             close(s->lock_fds[i]);
     if (s->log_fd >= 0)
         close(s->log_fd);
+    pieces_fini(&s->pieces);
     free(s);
 }
 

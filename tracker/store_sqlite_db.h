@@ -9,6 +9,7 @@
 #include "core/clock.h"
 #include "core/err.h"
 #include "tracker/journal.h"
+#include "tracker/pieces.h"
 #include "tracker/store_sqlite.h"
 
 #include <sqlite3.h>
@@ -46,6 +47,7 @@ struct store {
     bool is_late;              /* the keeper is: the journal grows */
     int64_t n_settled_bytes;   /* of the journal's file when the last one ended */
     int n_pages;               /* of SQLite's log */
+    struct pieces pieces;
 };
 
 /* As those of store_ops. */

@@ -196,7 +196,7 @@ static void print_builders(const cJSON *list, int64_t now_ms, struct buf *out)
         {
             buf_printf(out, " %s", arch->valuestring);
         }
-        buf_printf(out, "%s%.200s\n", *b.cage ? ", cage " : "", b.cage);
+        buf_printf(out, "%s%.1024s\n", *b.cage ? ", cage " : "", b.cage);
     }
 }
 
@@ -220,7 +220,7 @@ static void print_devices(const cJSON *list, int64_t now_ms, struct buf *out)
         json_text_or(d.device, "cage", "", &cage, NULL);
         buf_printf(out, "%-*s %-*s", wide_key, d.key, wide_agent, d.agent);
         print_figures(&d, now_ms, out);
-        buf_printf(out, "%-10.60s %.60s%s%s%s%.200s\n", cJSON_IsString(d.current) ? d.current->valuestring : "", name,
+        buf_printf(out, "%-10.60s %.60s%s%s%s%.1024s\n", cJSON_IsString(d.current) ? d.current->valuestring : "", name,
                    d.reserved ? ", reserved for " : "", d.reserved ? d.reserved : "", *cage ? ", cage " : "", cage);
     }
 }

@@ -330,8 +330,11 @@ enum err job_set_trials(struct job *j, const char *text, struct why *why)
                            JOB_MAX_TRIALS);
         n++;
     } while (*p);
+    if (n > 1 && j->n_layers < 2)
+        return why_set(why, ERR_INPUT, "--trials %s: expected one number, as there is one workload", text);
     if (n > 1 && n != j->n_layers)
-        return why_set(why, ERR_INPUT, "--trials %s: %zu numbers for %zu workloads", text, n, j->n_layers);
+        return why_set(why, ERR_INPUT, "--trials %s: expected one number for all workloads, or one for each of the %zu",
+                       text, j->n_layers);
     j->trials = numbers[0];
     for (size_t i = 0; i < j->n_layers; i++)
         j->layers[i].trials = n > 1 ? numbers[i] : 0;

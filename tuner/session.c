@@ -226,6 +226,10 @@ enum err session_record(struct session *s, int64_t n, const char *line, size_t n
 
     record_init(&r);
     e = record_parse(line, n_line, &r, NULL);
+    if (e == ERR_NOMEM) { /* the record may be a good one: nothing is settled */
+        record_fini(&r);
+        return why_set(why, e, "%s", err_words(e));
+    }
     if (e) { /* a foreign or damaged record ends its trial, no more */
         r.status = STATUS_LOST;
         e = ERR_OK;

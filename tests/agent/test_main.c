@@ -123,6 +123,13 @@ static void what_makes_no_sense_is_refused(void **state)
     EXPECT(1, "--name", "--name", "a/b");
     EXPECT(1, "--cage-sees 'lib': expected a path from / on of a file that is there", "--cage-sees", "/usr:lib");
     EXPECT(1, "--cage-sees '/no/such'", "--cage-sees", "/no/such");
+    EXPECT(1, "--cage-sees '/usr/..' shows all that a cage hides", "--cage-sees", "/usr:/usr/..");
+    EXPECT(1, "--cage-sees '/proc/self' shows all that a cage hides", "--cage-sees", "/proc/self");
+    EXPECT(1, "--cage-sees means nothing with --cage off", "--cage", "off", "--cage-sees", "/usr");
+    EXPECT(1, "--cage maybe: expected one of try, must, off", "--cage", "maybe");
+    setenv("TUNE_CAGE", "perhaps", 1);
+    EXPECT(1, "variable TUNE_CAGE: --cage perhaps: expected one of try, must, off", "--quiet");
+    unsetenv("TUNE_CAGE");
     EXPECT(1, "toaster", "--device", "toaster");
     EXPECT(1, "/dev/null/none.json: Not a directory", "--device", "replay:/dev/null/none.json");
     EXPECT(1, "tcp://farm:99999 is no address of a tracker", "--device", recorded(), "--tracker", "tcp://farm:99999");

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "core/clock.h"
+#include "tests/scarce/scarce.h"
 #include "tracker/door.h"
 
 #include <arpa/inet.h>
@@ -26,13 +27,18 @@ static nng_socket s;
 static int port;
 static atomic_int n_came, n_went;
 static atomic_uint last_pipe; /* that came */
-static atomic_bool full;
+static atomic_bool full, failed;
+static atomic_int fail_at; /* the allocation that fails when one comes; 0 = none */
 
 static void note(nng_pipe p, nng_pipe_ev event, void *arg)
 {
     (void)arg;
     if (event == NNG_PIPE_EV_ADD_PRE) {
+        scarce_begin(atomic_load(&fail_at), true);
+        scarce_watch(true);
         door_came(door, p, atomic_load(&full));
+        scarce_watch(false);
+        atomic_store(&failed, scarce_failed());
         atomic_store(&last_pipe, (unsigned)nng_pipe_id(p));
         atomic_fetch_add(&n_came, 1);
     } else {
@@ -194,6 +200,26 @@ static void who_is_refused_goes_though_he_is_known(void **state)
     leave(fds, 2);
 }
 
+/* Whom there is no memory to watch is not let in unwatched. */
+static void without_memory_a_stranger_is_turned_away(void **state)
+{
+    int n = 0;
+
+    (void)state;
+    do {
+        int fd;
+
+        atomic_store(&fail_at, ++n);
+        fd = come_from(7);
+        for (int i = 0; i < 200 && atomic_load(&failed) && !is_sent_away(fd); i++)
+            clock_sleep_ms(5);
+        assert_int_equal(is_sent_away(fd), atomic_load(&failed));
+        leave(&fd, 1);
+    } while (atomic_load(&failed));
+    atomic_store(&fail_at, 0);
+    assert_true(n > 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -201,6 +227,7 @@ int main(void)
         cmocka_unit_test(two_addresses_are_two_crowds),
         cmocka_unit_test(a_stranger_who_sends_much_goes),
         cmocka_unit_test(who_is_refused_goes_though_he_is_known),
+        cmocka_unit_test(without_memory_a_stranger_is_turned_away),
     };
 
     return cmocka_run_group_tests(tests, open_door, NULL); /* the door stays: its thread has no end */

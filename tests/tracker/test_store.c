@@ -233,10 +233,34 @@ static void chunks(struct place *p)
     buf_fini(&b);
 }
 
+/* All pieces were right when they came; one of them is another's then. */
+static void replaced_pieces(struct place *p)
+{
+    const char *text = "abcdefghij";
+    const struct sha256 name = sha256_of(text, 10);
+    bool stored = false;
+    int64_t total;
+
+    assert_int_equal(p->ops->blob_put(p->s, name.hex, 0, 10, text, 5, &stored), ERR_OK);
+    assert_int_equal(p->ops->blob_put(p->s, name.hex, 5, 10, text + 5, 3, &stored), ERR_OK);
+    assert_int_equal(p->ops->blob_put(p->s, name.hex, 0, 10, "ABCDE", 5, &stored), ERR_OK);
+    assert_int_equal(p->ops->blob_put(p->s, name.hex, 8, 10, text + 8, 2, &stored), ERR_INPUT);
+    assert_int_equal(p->ops->blob_put(p->s, name.hex, 0, 10, text, 5, &stored), ERR_OK);
+    assert_int_equal(p->ops->blob_put(p->s, name.hex, 5, 10, text + 5, 3, &stored), ERR_OK);
+    assert_int_equal(p->ops->blob_put(p->s, name.hex, 5, 10, "FGH", 3, &stored), ERR_OK);
+    assert_int_equal(p->ops->blob_put(p->s, name.hex, 8, 10, text + 8, 2, &stored), ERR_INPUT);
+    assert_false(stored);
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(p->ops->blob_put(p->s, name.hex, i, 10, text + i, 1, &stored), ERR_OK);
+    assert_true(stored);
+    assert_int_equal(p->ops->blob_get(p->s, name.hex, 0, 0, &total, NULL), ERR_OK);
+}
+
 static void blobs_come_in_any_order_and_only_with_the_content_of_their_name(void **state)
 {
     (void)state;
     each_store(chunks);
+    each_store(replaced_pieces);
 }
 
 static void forgets(struct place *p)

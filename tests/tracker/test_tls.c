@@ -229,6 +229,44 @@ static void plain_and_tls_do_not_meet_and_the_words_say_so(void **state)
     farm_stop(&plain);
 }
 
+/* The first byte of what a tracker answers to a hello of TLS 1.MINOR: 22 goes on with the handshake. */
+static int answer_to_hello(const struct farm *f, unsigned char minor)
+{
+    static const unsigned char suites_and_more[] = {
+        0, 6,  0xc0, 0x2b, 0xc0, 0x23, 0xc0, 0x09,       /* ECDHE-ECDSA: AES-GCM, AES-CBC-SHA256, AES-CBC-SHA */
+        1, 0,                                            /* no compression */
+        0, 24,                                           /* extensions: */
+        0, 10, 0,    4,    0,    2,    0,    23,         /* P-256 */
+        0, 11, 0,    2,    1,    0,                      /* its points as they are */
+        0, 13, 0,    6,    0,    4,    4,    3,    2, 3, /* ECDSA with SHA-256 and SHA-1 */
+    };
+    unsigned char hello[9 + 2 + 32 + 1 + sizeof suites_and_more] = {22, 3, 1, 0, sizeof hello - 5, 1, 0, 0};
+    unsigned char first = 0;
+    const int fd = dial(port_of(f->url));
+
+    hello[8] = sizeof hello - 9;
+    hello[9] = 3;
+    hello[10] = (unsigned char)(minor + 1);
+    memcpy(hello + sizeof hello - sizeof suites_and_more, suites_and_more, sizeof suites_and_more);
+    assert_int_equal(send(fd, hello, sizeof hello, MSG_NOSIGNAL), sizeof hello);
+    if (recv(fd, &first, 1, 0) != 1)
+        first = 0;
+    close(fd);
+    return first;
+}
+
+static void nobody_talks_a_tracker_into_an_older_tls(void **state)
+{
+    struct farm f;
+
+    (void)state;
+    start(&f, files.good, NULL);
+    assert_int_equal(answer_to_hello(&f, 2), 22);
+    for (unsigned char minor = 0; minor < 2; minor++)
+        assert_int_not_equal(answer_to_hello(&f, minor), 22);
+    farm_stop(&f);
+}
+
 static void a_tracker_may_ask_peers_for_certificates(void **state)
 {
     struct farm f;
@@ -343,6 +381,7 @@ int main(void)
         cmocka_unit_test(a_tracker_of_another_name_is_refused),
         cmocka_unit_test(an_expired_certificate_is_refused_by_both_sides),
         cmocka_unit_test(plain_and_tls_do_not_meet_and_the_words_say_so),
+        cmocka_unit_test(nobody_talks_a_tracker_into_an_older_tls),
         cmocka_unit_test(a_tracker_may_ask_peers_for_certificates),
         cmocka_unit_test(a_handshake_that_does_not_begin_is_ended),
         cmocka_unit_test(handshakes_of_one_address_beyond_64_are_ended_first),

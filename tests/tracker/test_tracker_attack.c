@@ -452,6 +452,80 @@ static void what_peers_call_their_jobs_is_no_page(void **state)
     farm_stop(&f);
 }
 
+/* Nobody reads it: no room is made for it, and it is not waited for. */
+static void a_body_for_the_page_is_refused(void **state)
+{
+    static const char request[] = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n";
+    const struct timeval patience = {.tv_sec = 20};
+    const int port = free_port();
+    char where[64], reply[100] = "";
+    struct farm f = {.more = {"--http", where, NULL}};
+    int fd;
+
+    (void)state;
+    snprintf(where, sizeof where, "127.0.0.1:%d", port);
+    farm_start(&f);
+    fd = dial(port);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    assert_int_equal(send(fd, request, strlen(request), MSG_NOSIGNAL), strlen(request));
+    (void)!recv(fd, reply, sizeof reply - 1, 0);
+    assert_non_null(strstr(reply, " 400 "));
+    close(fd);
+    farm_stop(&f);
+}
+
+/* A head of a request that has no end would be kept for as long as its connection. */
+static void who_sends_the_page_heads_without_end_is_ended(void **state)
+{
+    const int port = free_port();
+    char where[64], line[1000];
+    struct farm f = {.more = {"--http", where, NULL}};
+    int fd;
+
+    (void)state;
+    snprintf(where, sizeof where, "127.0.0.1:%d", port);
+    farm_start(&f);
+    fd = dial(port);
+    assert_int_equal(send(fd, "GET / HTTP/1.1\r\n", 16, MSG_NOSIGNAL), 16);
+    for (int i = 0; i < 400 && !is_closed(fd); i++) {
+        const int n = snprintf(line, sizeof line, "h%d: %0900d\r\n", i, 0);
+
+        (void)!send(fd, line, (size_t)n, MSG_NOSIGNAL);
+        clock_sleep_ms(i < 150 ? 10 : 50); /* a line is read as a line: nng ends other ones itself */
+    }
+    assert_true(is_closed(fd));
+    close(fd);
+    farm_stop(&f);
+}
+
+/* They would take what files may be open, which the farm's peers need. */
+static void who_stands_still_at_the_page_does_not_stay(void **state)
+{
+    enum { N = 300 };
+    const int port = free_port();
+    char where[64], page[4096];
+    struct farm f = {.more = {"--http", where, NULL}};
+    int fds[N];
+
+    (void)state;
+    allow_few_files();
+    snprintf(where, sizeof where, "127.0.0.1:%d", port);
+    farm_start(&f);
+    for (int i = 0; i < N; i++) {
+        fds[i] = dial(port);
+        if (i % 2) /* half a request */
+            (void)!send(fds[i], "GET / HTTP/1.1\r\n", 16, MSG_NOSIGNAL);
+    }
+    assert_true(await_closed(fds, N, N_CONNECTIONS / 32, 20000) <= N_CONNECTIONS / 32);
+    still_serves(&f, proc_rss_bytes(f.pid), "silent ones at the page");
+    get(port, "localhost", "/healthz", page, sizeof page);
+    assert_non_null(strstr(page, " 200 "));
+    assert_int_equal(await_closed(fds, N, 0, 40000), 0);
+    for (int i = 0; i < N; i++)
+        close(fds[i]);
+    farm_stop(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -461,7 +535,10 @@ int main(void)
         cmocka_unit_test(strangers_who_wait_are_closed_those_beyond_64_first),
         cmocka_unit_test(only_those_who_know_the_key_are_served_and_only_once),
         cmocka_unit_test(what_peers_call_their_jobs_is_no_page),
+        cmocka_unit_test(a_body_for_the_page_is_refused),
+        cmocka_unit_test(who_sends_the_page_heads_without_end_is_ended),
         cmocka_unit_test(strangers_of_many_addresses_are_bounded_too),
+        cmocka_unit_test(who_stands_still_at_the_page_does_not_stay),
         cmocka_unit_test(one_more_than_the_connections_there_are_is_refused),
     };
 

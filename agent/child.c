@@ -334,6 +334,8 @@ cJSON *child_verify(struct child *c, const cJSON *request)
     if (!e && !c->ops->simulated) {
         stage = "verify";
         e = verify_passes(c, &p, &late_ns, &why);
+        if (!e && in.turned)
+            e = child_verify_turned(c, &p, &why);
     }
     p.report.build_ns += late_ns;
     reply = verify_reply(

@@ -14,7 +14,8 @@
 
 /* A buffer of n bytes, GUARD_BYTES of them at both ends a band; n > 2 * GUARD_BYTES. The bands and 1 MiB beyond are
  * pages without access. The buffer's end is at such a page but for its alignment of 128 bytes, its beginning may be
- * most of a page away; where TUNE_FENCE is OPENCL_FENCE_FRONT the other way round. `name`: for people, copied. NULL with the call's error. */
+ * most of a page away; where TUNE_FENCE is OPENCL_FENCE_FRONT the other way round. `name`: for people, copied. NULL
+ * with the call's error. */
 cl_mem opencl_fence_new(cl_context context, size_t n, const char *name, cl_int *error);
 
 /* Closes the bands, or opens them to the host; nothing to do for other buffers. */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define MAX_TEXT ((size_t)16 << 20)
+#define SMALL_FLOPS 1e8 /* of a run that takes no second without optimisation */
 
 /* In front of a kernel's text. A macro's own name within it is the function. */
 static const char turned[] = "#define get_group_id(d) (get_num_groups(d) - 1 - get_group_id(d))\n"
@@ -30,7 +31,7 @@ static bool can_turn(const struct program_module *m, const struct blob *text)
     return can;
 }
 
-/* Small code is made soon: what is on trial is the text. */
+/* What is on trial is the text: of a small run it takes longest to make code. */
 static enum err take_options(struct program_module *m)
 {
     static const char quick[] = " -cl-opt-disable";
@@ -44,7 +45,7 @@ static enum err take_options(struct program_module *m)
     return ERR_OK;
 }
 
-static enum err turn(struct program_module *m, struct blobs *blobs)
+static enum err turn(struct program_module *m, bool small, struct blobs *blobs)
 {
     const struct blob *text = blobs_get(blobs, m->source.hex);
     struct buf longer;
@@ -57,7 +58,7 @@ static enum err turn(struct program_module *m, struct blobs *blobs)
     buf_append(&longer, (const char *)text->data, text->n_bytes);
     e = blobs_put(blobs, buf_text(&longer), longer.len, &m->source);
     buf_fini(&longer);
-    return e ? e : take_options(m);
+    return e || !small ? e : take_options(m);
 }
 
 /* The first pass, of the text as it is in `p`; buffers begin at pages. A text that does not compile so says nothing. */
@@ -91,9 +92,11 @@ enum err child_verify_turned(struct child *c, struct child_program *p, struct wh
 
     if (strcmp(c->ops->name, "opencl") != 0 || c->ops->describe(c->device)->kind != DEVICE_CPU || !passes->n_passes)
         return ERR_OK;
+    c->ops->unload(p->loaded); /* the memory that a trial may have is for one */
+    p->loaded = NULL;
     e = program_copy(&p->program, &other, why);
     for (size_t i = 0; !e && i < other.n_modules; i++)
-        e = turn(&other.modules[i], &p->blobs);
+        e = turn(&other.modules[i], other.flops > 0 && other.flops <= SMALL_FLOPS, &p->blobs);
     if (!e)
         e = run(c, p, &other, passes, why);
     program_fini(&other);

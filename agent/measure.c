@@ -16,6 +16,8 @@
 #define WATCH_SLOTS_SMALL 4
 #define SMALL_NS 2e4
 #define MAX_WATCHED 1100
+#define WATCH_SLOTS_LAST 20 /* of what may be chosen */
+#define MAX_WATCHED_LAST 4400
 #define COMPARE_NS 5e3      /* about, */
 #define COMPARE_BYTE_NS 0.2 /* and each byte */
 
@@ -100,18 +102,32 @@ static double compare_ns(const struct program *p)
     return ns;
 }
 
+/* Is it no trial of a search, which others are compared with? */
+static bool may_be_chosen(const struct measure_item *m)
+{
+    return !m->rules.may_censor || !(m->rules.best_ns > 0);
+}
+
+static double watch_slots(const struct measure_item *m, double each_ns)
+{
+    if (may_be_chosen(m))
+        return WATCH_SLOTS_LAST;
+    return each_ns < SMALL_NS ? WATCH_SLOTS_SMALL : WATCH_SLOTS;
+}
+
 /* The calls behind the first one by one, which nobody times: two at the least. As many as the fastest
  * of them allows: others are disturbed. */
 static void watch_calls(struct measure_batch *b, struct measure_item *m)
 {
     const int64_t from = clock_now_ns();
     const double spent_ns = m->spent_ns, compare = compare_ns(m->program);
+    const int most = may_be_chosen(m) ? MAX_WATCHED_LAST : MAX_WATCHED;
     double ns, least_ns = m->call_ns;
 
-    for (; m->watched < MAX_WATCHED && !m->e; m->watched++) {
-        const double each_ns = least_ns + compare, slots = each_ns < SMALL_NS ? WATCH_SLOTS_SMALL : WATCH_SLOTS;
+    for (; m->watched < most && !m->e; m->watched++) {
+        const double each_ns = least_ns + compare;
 
-        if (m->watched >= 2 && m->watched * each_ns >= slots * m->rules.min_slot_ns)
+        if (m->watched >= 2 && m->watched * each_ns >= watch_slots(m, each_ns) * m->rules.min_slot_ns)
             break;
         if (!run_once(b, m, &ns))
             compare_outputs(b, m, m->watched + 2);

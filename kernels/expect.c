@@ -5,6 +5,7 @@
 #include "core/clock.h"
 #include "core/err.h"
 #include "core/rng.h"
+#include "kernels/expect_like.h"
 #include "kernels/expect_wide.h"
 
 #include <assert.h>
@@ -17,7 +18,7 @@
 #include <unistd.h>
 
 #define N_CACHED 32
-#define MAX_SHEET 4
+#define MAX_SHEET 6 /* of PROGRAM_MAX_PASSES, two of one mode */
 #define MAX_AHEAD 16
 #define MOST_TOGETHER 6 /* of large layers each takes some 100 MB */
 #define WATCH_NS ((int64_t)100 * 1000 * 1000)
@@ -103,7 +104,8 @@ void expected_begin_for(const struct workload *w, enum exact_data data, enum exp
     for (size_t i = 0; mode != EXPECT_PROGRAM && mode != EXPECT_FOLDED && i < e->n_tensors; i++)
         if (e->tensors[i].role != ROLE_OUTPUT)
             expect_widen(w, data, mode, &e->tensors[i]);
-    e->no_sums = !sums_are_exact(e, w->op->flops(w));
+    expect_share_seeds(e);
+    e->no_sums = !sums_are_exact(e, w->op->flops(w)) || expect_rounds(w, mode);
 }
 
 struct tensor *expected_tensor(struct expected *e, const char *name)
@@ -242,7 +244,7 @@ struct program_fold expected_fold(const struct expected *e, int64_t inner, int64
 
 bool expected_in_full(const struct expected *e)
 {
-    return e->mode != EXPECT_PROGRAM && e->mode != EXPECT_TURNED;
+    return e->mode != EXPECT_PROGRAM && e->mode != EXPECT_TURNED && e->mode != EXPECT_LIKE && e->mode != EXPECT_MOVED;
 }
 
 void expected_folded(struct expected_output *o, const struct program_fold *fold, int64_t rows)
@@ -587,14 +589,13 @@ static enum err add_project(struct program *p, struct program_pass *pass, const 
     return ERR_OK;
 }
 
-static const char *exact_name(enum expect_mode mode)
-{
-    return mode == EXPECT_TURNED ? "turned" : mode == EXPECT_ENDS ? "ends" : "exact";
-}
+/* By mode, of exact passes and of random ones. */
+static const char *const exact_names[] = {"exact", "exact", NULL, "turned", "ends", "exact", "like", "moved", NULL};
+static const char *const random_names[] = {"random", "wide", "folded", NULL, "ends", "wide", NULL, NULL, "special"};
 
 static enum err add_exact(const struct entry *from, struct program *p)
 {
-    struct program_pass *pass = program_add_pass(p, exact_name(from->what.mode));
+    struct program_pass *pass = program_add_pass(p, exact_names[from->what.mode]);
     enum err e = pass ? add_fills(p, pass, &from->head, true) : ERR_NOMEM;
 
     for (size_t i = 0; !e && i < from->head.n_outputs; i++) {
@@ -609,8 +610,7 @@ static enum err add_exact(const struct entry *from, struct program *p)
 
 static enum err add_random(const struct entry *from, double tolerance, struct program *p)
 {
-    static const char *const names[] = {"random", "wide", "folded", NULL, "ends", "wide"}; /* by mode */
-    struct program_pass *pass = program_add_pass(p, names[from->what.mode]);
+    struct program_pass *pass = program_add_pass(p, random_names[from->what.mode]);
     enum err e = pass ? add_fills(p, pass, &from->head, false) : ERR_NOMEM;
 
     for (size_t i = 0; !e && i < from->head.n_outputs; i++)
@@ -637,6 +637,8 @@ static enum err add_passes(const struct workload *w, const struct numerics *nume
             e = add_exact(from, p);
         if (!e && from->head.n_outputs && !expect_is_exact(w, what->mode))
             e = add_random(from, numerics->tolerance, p);
+        if (!e && p->n_passes && expect_is_last(what->mode))
+            p->passes[p->n_passes - 1].is_last = true;
         pthread_mutex_unlock(&lock);
     }
     buf_fini(&text);
@@ -655,6 +657,7 @@ static size_t sheet_whats(const struct workload *w, const struct numerics *numer
 {
     const enum expect_mode mode =
         w->dtype == DTYPE_F16 && numerics->tolerance < MOST_OF_F32_SUMS ? EXPECT_IN_F32 : EXPECT_WIDE;
+    const bool sums_in_half = w->dtype == DTYPE_F16 && mode == EXPECT_WIDE;
     size_t n = 0;
 
     if (numerics->data == EXACT_NONE)
@@ -664,6 +667,12 @@ static size_t sheet_whats(const struct workload *w, const struct numerics *numer
         out[n++] = (struct expect_what){numerics->data, EXPECT_TURNED, seed};
     if (expect_has_ends(w) && (numerics->data != EXACT_NONE || expect_is_random(w, EXPECT_ENDS)))
         out[n++] = (struct expect_what){numerics->data, EXPECT_ENDS, seed};
+    if (numerics->data != EXACT_NONE && !sums_in_half && expect_has_like(w))
+        out[n++] = (struct expect_what){numerics->data, EXPECT_LIKE, seed};
+    if (numerics->data != EXACT_NONE && !sums_in_half && expect_has_moved(w))
+        out[n++] = (struct expect_what){numerics->data, EXPECT_MOVED, seed};
+    if (expect_has_special(w))
+        out[n++] = (struct expect_what){numerics->data, EXPECT_SPECIAL, seed};
     assert(n <= MAX_SHEET);
     return n;
 }

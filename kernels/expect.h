@@ -18,7 +18,8 @@
 
 #define EXPECT_MAX_SAMPLES 4096
 #define EXPECT_MAX_OUTPUTS 4
-#define EXPECT_RELU_UNIT 8388608.0 /* by which all of a recurrent ReLU layer is larger in the wide pass */
+#define EXPECT_GRADIENT_UNIT 262144.0 /* of tolerances where gradients are 2^20 times as large as usual */
+#define EXPECT_RELU_UNIT 8388608.0    /* by which all of a recurrent ReLU layer is larger in the wide pass */
 
 /* Seeds of the fills of the exact pass; the random pass (also used for timing) has SEED_RANDOM more. */
 enum {
@@ -43,8 +44,19 @@ enum {
  * other ends, scales and addends far from the usual; the exact pass alone; of softmax, reduce,
  * norm and pool2d the random one: sums of equal numbers, rows with one that is far from the others, variances of about
  * epsilon. IN_F32: WIDE for
- * f16 with sums in f32, which a sum in f16 is far from. */
-enum expect_mode { EXPECT_PROGRAM, EXPECT_WIDE, EXPECT_FOLDED, EXPECT_TURNED, EXPECT_ENDS, EXPECT_IN_F32 };
+ * f16 with sums in f32, which a sum in f16 is far from. For what may be chosen (kernels/expect_like.h): LIKE, exact
+ * data that look like others; MOVED, the same with its rows mirrored; SPECIAL, random ones at places of their own. */
+enum expect_mode {
+    EXPECT_PROGRAM,
+    EXPECT_WIDE,
+    EXPECT_FOLDED,
+    EXPECT_TURNED,
+    EXPECT_ENDS,
+    EXPECT_IN_F32,
+    EXPECT_LIKE,
+    EXPECT_MOVED,
+    EXPECT_SPECIAL
+};
 
 /* What is expected of one output tensor. */
 struct expected_output {

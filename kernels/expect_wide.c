@@ -4,6 +4,7 @@
 #include "kernels/conv/shape.h"
 #include "kernels/eltwise/eltwise.h"
 #include "kernels/epilogue.h"
+#include "kernels/expect_like.h"
 #include "kernels/norm/epsilon.h"
 #include "kernels/reduce/reduce.h"
 
@@ -37,6 +38,9 @@
 #define OFF_PLACE_F16 (-14)       /* as halves hold it */
 #define EQUAL_F32 0.01309         /* units in which powers of e of 64 and 120 are summed up with the most error */
 #define EQUAL_F16 0.00317
+#define TINY_SCALE 0x1p-40 /* of bytes */
+#define MOST_AVERAGED 0x1p60
+#define TINY_PIXEL 0x1p-20
 #define LARGE_WEIGHT 30 /* whose products with inputs up to 1500 are below 65504 */
 
 static bool is(const struct tensor *t, const char *name)
@@ -60,7 +64,7 @@ static bool is_op(const struct workload *w, const char *name)
 }
 
 /* Sums of products of the tensors x and w; of sparse weights those are no tensor. */
-static bool has_products(const struct workload *w)
+bool expect_has_products(const struct workload *w)
 {
     static const char *const names[] = {"conv2d", "depthwise_conv2d", "deformable_conv2d", "sparse_conv2d",
                                         "dense",  "batch_gemm"};
@@ -149,7 +153,17 @@ static void widen_pool(const struct workload *w, struct tensor *t)
     widen_floats(t);
     t->random.hi = ANY_FRACTION * tiny;
     t->random.lo = tiny;
-    t->random.step /= tiny;
+    t->random.step = t->dtype == DTYPE_F32 ? MOST_AVERAGED : t->random.step / tiny;
+}
+
+/* Images of tiny numbers, and of others. */
+static void widen_linear(struct tensor *t)
+{
+    widen_floats(t);
+    if (t->dtype != DTYPE_F32)
+        return;
+    t->random.hi = ANY_FRACTION * TINY_PIXEL;
+    t->random.step /= TINY_PIXEL;
 }
 
 /* Means of bytes that are halves, between 0 and 1; of floats planes with one largest element, also the last one. */
@@ -225,7 +239,7 @@ static bool weights_of(const struct workload *w, struct tensor *out)
     const size_t n = w->op->tensors(w, list);
 
     for (size_t i = 0; i < n; i++)
-        if (has_products(w) && is(&list[i], "w")) {
+        if (expect_has_products(w) && is(&list[i], "w")) {
             *out = list[i];
             return true;
         }
@@ -375,7 +389,7 @@ static void widen_factor(const struct workload *w, struct tensor *t)
         return;
     }
     widen_floats(t);
-    if (has_products(w) && !is_op(w, "sparse_conv2d") && t->dtype != DTYPE_F16 && (is(t, "x") || is(t, "w")))
+    if (expect_has_products(w) && !is_op(w, "sparse_conv2d") && t->dtype != DTYPE_F16 && (is(t, "x") || is(t, "w")))
         t->random.hi *= ldexp(1, is(t, "x") ? WIDE_X : -WIDE_X);
 }
 
@@ -514,14 +528,16 @@ static void widen_random(const struct workload *w, enum exact_data data, enum ex
         t->random = (struct program_fill){.kind = FILL_TURNS, .lo = 3.7, .hi = 0.004};
     else if (normal && is_op(w, "pool2d"))
         widen_pool(w, t);
+    else if (normal && is_op(w, "resize2d") && !is_nearest(w))
+        widen_linear(t);
     else if (normal && (only_moves(w) || is_op(w, "add") || is_nearest(w)))
         widen_moved(t, !only_moves(w));
-    else if (has_products(w) && t->dtype == DTYPE_F16 && !is_op(w, "deformable_conv2d") && factor &&
+    else if (expect_has_products(w) && t->dtype == DTYPE_F16 && !is_op(w, "deformable_conv2d") && factor &&
              (data == EXACT_PLAIN || data == EXACT_WINOGRAD2))
         widen_halves(data, mode, t, list);
     else if (normal)
         widen_factor(w, t);
-    else if (is(t, "zero") && has_products(w)) /* of the pass behind it, too: what is packed may look the same */
+    else if (is(t, "zero") && expect_has_products(w)) /* of the pass behind it, too: what is packed may look the same */
         t->random = zero_ends(w, EXPECT_TURNED);
     else if (dtype_is_bytes(t->dtype) && t->random.kind == FILL_INT)
         widen_bytes(w, t);
@@ -537,7 +553,7 @@ static bool is_requantised(const struct workload *w)
 
 bool expect_turns(const struct workload *w)
 {
-    return has_relu(w) || (has_products(w) && w->dtype != DTYPE_I8) || (is_op(w, "add") && w->dtype == DTYPE_U8);
+    return has_relu(w) || (expect_has_products(w) && w->dtype != DTYPE_I8) || (is_op(w, "add") && w->dtype == DTYPE_U8);
 }
 
 bool expect_has_ends(const struct workload *w)
@@ -549,12 +565,13 @@ bool expect_has_ends(const struct workload *w)
 
 bool expect_is_exact(const struct workload *w, enum expect_mode mode)
 {
-    return mode == EXPECT_TURNED || (mode == EXPECT_ENDS && is_requantised(w));
+    return mode == EXPECT_TURNED || mode == EXPECT_LIKE || mode == EXPECT_MOVED ||
+           (mode == EXPECT_ENDS && is_requantised(w));
 }
 
 bool expect_is_random(const struct workload *w, enum expect_mode mode)
 {
-    return mode == EXPECT_ENDS && !is_requantised(w);
+    return mode == EXPECT_SPECIAL || (mode == EXPECT_ENDS && !is_requantised(w));
 }
 
 /* The factor of a float in a turned pass: sums change their sign with one factor and what is added. */
@@ -630,13 +647,26 @@ static void put_at_ends(const struct workload *w, struct tensor *t)
     else if (is(t, "w"))
         *f = (struct program_fill){
             .kind = FILL_EDGES, .seed = f->seed, .lo = -128, .hi = 127, .block = t->n_elems / t->shape[0]};
-    else if (is(t, "x") && has_products(w))
+    else if (is(t, "x") && expect_has_products(w))
         f->kind = FILL_EDGES, f->block = together(t);
     else if (is(t, "residual") && t->dtype == DTYPE_I32)
         *f = (struct program_fill){.kind = FILL_INT, .seed = f->seed, .lo = -1024, .hi = 1024, .step = 1 << 14};
     else if (is(t, "bias"))
         *f = (struct program_fill){
             .kind = FILL_INT, .seed = f->seed, .lo = -1024, .hi = 1024, .step = 32 * fmin(ceil(terms), 256)};
+}
+
+/* Quotients that are halves, of a tiny scale, and a zero point that is odd. */
+static void quantise_tiny(struct tensor *t)
+{
+    struct program_fill *f = &t->exact;
+
+    if (is(t, "scale"))
+        *f = (struct program_fill){.kind = FILL_VALUE, .lo = TINY_SCALE};
+    else if (is(t, "zero"))
+        *f = (struct program_fill){.kind = FILL_VALUE, .lo = 101};
+    else if (is(t, "x") && t->dtype == DTYPE_F32)
+        *f = (struct program_fill){.kind = FILL_INT, .seed = f->seed, .lo = -400, .hi = 400, .step = TINY_SCALE / 2};
 }
 
 static void change_exact(const struct workload *w, enum expect_mode mode, struct tensor *t)
@@ -648,6 +678,8 @@ static void change_exact(const struct workload *w, enum expect_mode mode, struct
         *f = zero_ends(w, mode);
     if (mode == EXPECT_ENDS)
         put_at_ends(w, t);
+    if (mode == EXPECT_WIDE && is_op(w, "quantize"))
+        quantise_tiny(t);
     if (f->kind != FILL_INT || mode == EXPECT_ENDS)
         return;
     if (has_relu(w) && by != 1)
@@ -657,7 +689,7 @@ static void change_exact(const struct workload *w, enum expect_mode mode, struct
         widen_exact(w, t);
     if (by != 1)
         f->step = by * (f->step == 0 ? 1 : f->step);
-    if (mode == EXPECT_TURNED && is(t, "w") && has_products(w)) /* outputs whose products are 0 */
+    if (mode == EXPECT_TURNED && is(t, "w") && expect_has_products(w)) /* outputs whose products are 0 */
         f->block = terms_of(t);
 }
 
@@ -673,13 +705,13 @@ static int64_t row_of(const struct tensor *t)
  * Winograd's transforms make mix what is 0 with what is not. */
 static int64_t part_of(const struct workload *w, enum exact_data data, const struct tensor *t)
 {
-    const bool is_product = has_products(w) && is(t, "x") && data == EXACT_PLAIN;
+    const bool is_product = expect_has_products(w) && is(t, "x") && data == EXACT_PLAIN;
 
     if (is_op(w, "rnn"))
         return is(t, "x") || is(t, "dy") ? t->n_elems / t->shape[0] : 0;
     if (is_op(w, "deformable_conv2d") && is(t, "w")) /* sums of one product alone */
         return terms_of(t);
-    if (only_moves(w) || (is_op(w, "batch_gemm") && is(t, "w")))
+    if (only_moves(w) || (is_op(w, "resize2d") && !is_nearest(w)) || (is_op(w, "batch_gemm") && is(t, "w")))
         return row_of(t);
     return !is_product ? 0 : t->n_dims < 4 || dtype_is_bytes(t->dtype) ? row_of(t) : block_of(t);
 }
@@ -687,7 +719,7 @@ static int64_t part_of(const struct workload *w, enum exact_data data, const str
 /* Zeros as they lie behind a ReLU, in what the exact pass computes of without powers, and in the wide one. */
 static void put_zeros(const struct workload *w, enum exact_data data, enum expect_mode mode, struct tensor *t)
 {
-    const bool product = has_products(w) && (is(t, "x") || (is_op(w, "batch_gemm") && is(t, "w")));
+    const bool product = expect_has_products(w) && (is(t, "x") || (is_op(w, "batch_gemm") && is(t, "w")));
     const bool number = !is(t, "scale") && !is(t, "zero") && !is(t, "at");
     const int64_t part = part_of(w, data, t);
 
@@ -705,6 +737,10 @@ static void put_zeros(const struct workload *w, enum exact_data data, enum expec
 void expect_widen(const struct workload *w, enum exact_data data, enum expect_mode mode, struct tensor *t)
 {
     change_exact(w, mode, t);
+    if (expect_is_last(mode)) {
+        expect_liken(w, data, mode, t);
+        return;
+    }
     if (!expect_is_exact(w, mode))
         widen_random(w, data, mode, t);
     if (mode != EXPECT_ENDS)

@@ -7,6 +7,9 @@
 
 #include <stdbool.h>
 
+/* Has it sums of products of the tensors x and w? Of sparse weights those are no tensor. */
+bool expect_has_products(const struct workload *w);
+
 /* Has the workload a turned pass, and one at the ends of zero points and scales? */
 bool expect_turns(const struct workload *w);
 bool expect_has_ends(const struct workload *w);

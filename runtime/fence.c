@@ -81,11 +81,15 @@ static void tell(const struct fence *f, uintptr_t at, const void *context)
     char text[160];
     size_t n = put_text(text, 0, verb_of(context));
 
-    n = put_text(text, n, at < begin ? " before the beginning of " : " behind the end of ");
+    n = put_text(text, n, at < begin ? " before the beginning of " : at < end ? " into " : " behind the end of ");
     n = put_text(text, n, f->name);
-    n = put_text(text, n, ", ");
-    n = put_number(text, n, at < begin ? begin - at : at - end);
-    n = put_text(text, n, " bytes\n");
+    if (at >= begin && at < end)
+        n = put_text(text, n, ", which is only read\n");
+    else {
+        n = put_text(text, n, ", ");
+        n = put_number(text, n, at < begin ? begin - at : at - end);
+        n = put_text(text, n, " bytes\n");
+    }
     assert(n <= sizeof text);
     (void)!write(STDERR_FILENO, text, n);
 }
@@ -132,8 +136,16 @@ void fence_set(const void *key, bool closed)
         set_fence(f, closed);
 }
 
-/* Pages for n bytes between bands. */
-static bool map_pages(struct fence *f, size_t n)
+void fence_read_only(const void *key, bool read_only)
+{
+    const struct fence *f = fence_of(key);
+
+    if (f)
+        (void)mprotect(f->page, (size_t)(f->end - f->page), read_only ? PROT_READ : PROT_READ | PROT_WRITE);
+}
+
+/* Pages for n bytes between bands, `front`: at the beginning of the first one. */
+static bool map_pages(struct fence *f, size_t n, bool front)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), room = (n + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     const uintptr_t pages = (room + page - 1) / page * page;
@@ -145,7 +157,7 @@ static bool map_pages(struct fence *f, size_t n)
         return false;
     f->page = f->map + BEYOND + GUARD_BYTES;
     f->end = f->page + pages;
-    f->begin = f->end - room;
+    f->begin = front ? f->page : f->end - room;
     assert(f->begin >= f->page && (uintptr_t)f->begin % ALIGNMENT == 0);
     (void)mprotect(f->map + BEYOND, f->n_map - 2 * BEYOND, PROT_READ | PROT_WRITE);
     return true;
@@ -153,10 +165,11 @@ static bool map_pages(struct fence *f, size_t n)
 
 void *fence_new(size_t n, const char *name)
 {
+    const char *how = getenv("TUNE_FENCE");
     struct fence *f = calloc(1, sizeof *f);
 
     assert(n > 2 * GUARD_BYTES);
-    if (!f || !map_pages(f, n - 2 * GUARD_BYTES)) {
+    if (!f || !map_pages(f, n - 2 * GUARD_BYTES, how && strcmp(how, FENCE_FRONT) == 0)) {
         free(f);
         return NULL;
     }

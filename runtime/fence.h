@@ -8,10 +8,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define FENCE_FRONT "front"
+
 /* Memory of n bytes, GUARD_BYTES of them at both ends a band; n > 2 * GUARD_BYTES. The bands and 1 MiB beyond are pages
  * without access. The end of what lies between them is at such a page but for its alignment of 128 bytes, its beginning
- * may be most of a page away. `name`: for people, copied. Gives where the first band begins, and that is its key; NULL
- * on lack of memory. fence_free it. */
+ * may be most of a page away; where TUNE_FENCE is FENCE_FRONT the other way round. `name`: for people, copied. Gives
+ * where the first band begins, and that is its key; NULL on lack of memory. fence_free it. */
 void *fence_new(size_t n, const char *name);
 
 /* Lets it be known by what an API made of it; keys are unique. */
@@ -19,6 +21,9 @@ void fence_know_as(void *at, const void *key);
 
 /* Closes the bands, or opens them to the host; nothing to do for keys of other memory. */
 void fence_set(const void *key, bool closed);
+
+/* What lies between the bands may only be read, or written too; nothing to do for keys of other memory. */
+void fence_read_only(const void *key, bool read_only);
 
 /* False: the key has no fence. */
 bool fence_free(const void *key);

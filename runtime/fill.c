@@ -298,6 +298,144 @@ static void make_bands(const struct program_fill *f, int64_t first, size_t n, do
         out[i] = in_band(f, first + (int64_t)i, words[i], most, out[i]);
 }
 
+/* ---- what looks like something else to who looks at a part of it ---- */
+
+static double whole_number(const struct program_fill *f, double hi, int64_t i)
+{
+    const uint64_t span = (uint64_t)(hi - f->lo) + 1;
+
+    return f->lo + (double)(int64_t)((unsigned __int128)rng_at(f->seed, (uint64_t)i) * span >> 64);
+}
+
+/* Which element has this one's value: of the upper half of a plane one of each 3 x 5 pixels, all of one colour;
+ * mirrored or not, a row has the same values. */
+static int64_t pixel_of(const struct program_fill *f, int64_t i)
+{
+    const int64_t at = i % f->plane, width = f->block / f->seen;
+    int64_t row = at / f->block, column = at % f->block / f->seen;
+
+    column = f->step < 0 ? width - 1 - column : column;
+    if (2 * (row + 1) * f->block <= f->plane) {
+        row -= row % 3;
+        column -= column % 5;
+    }
+    return i - at + row * f->block + column * f->seen + i % f->seen;
+}
+
+/* Every second row begins like the one before it, every second matrix's others like those of the matrix before: all but
+ * an eighth. */
+static int64_t prefix_of(const struct program_fill *f, int64_t i)
+{
+    const int64_t row = i / f->block;
+    const int64_t column = f->step < 0 ? f->block - 1 - i % f->block : i % f->block;
+    int64_t from = row;
+
+    if (column < f->block - f->block / 8) {
+        from -= from % 2;
+        from -= i / f->plane % 2 ? f->plane / f->block : 0;
+    }
+    return (from < 0 ? row : from) * f->block + column;
+}
+
+static void make_pixels(const struct program_fill *f, int64_t first, size_t n, double *out)
+{
+    const double step = f->step == 0 ? 1 : fabs(f->step);
+
+    for (size_t i = 0; i < n; i++) {
+        const int64_t at = first + (int64_t)i;
+
+        out[i] = step * whole_number(f, f->hi, f->kind == FILL_PIXELS ? pixel_of(f, at) : prefix_of(f, at));
+    }
+}
+
+/* Which filter one of eight is. */
+enum filter {
+    FILTER_ANY,
+    FILTER_DEAD,      /* the second of four windows is 0 */
+    FILTER_SYMMETRIC, /* its first window from left to right */
+    FILTER_EMPTY,     /* of two the first begins with zeros, the second is 0 */
+    FILTER_ALONE,     /* one weight is 1, the others are 0 */
+    FILTER_EQUAL,     /* to the first of the eight */
+    FILTER_CANCELS,   /* hi and -hi in two places, beside which the others are small */
+    FILTER_CONSTANT   /* lo */
+};
+
+/* The i-th weight but for the step: whole numbers from lo to the less of -lo and hi. */
+static double weight_of(const struct program_fill *f, int64_t i)
+{
+    const int64_t filter = i / f->block, at = i % f->block, window = at / f->plane, column = at % f->seen;
+    const uint64_t r = rng_at(f->seed ^ OF_BLOCK, (uint64_t)filter);
+    const int64_t one = (int64_t)(r % (uint64_t)f->block), other = (int64_t)((r >> 32) % (uint64_t)f->block);
+    const double any = whole_number(f, fmin(-f->lo, f->hi), i);
+
+    switch ((enum filter)(filter % 8)) {
+    case FILTER_DEAD:
+        return window % 4 == 1 ? 0 : any;
+    case FILTER_SYMMETRIC:
+        return window == 0 && 2 * column >= f->seen ? weight_of(f, i + f->seen - 1 - 2 * column) : any;
+    case FILTER_EMPTY:
+        return filter % 16 >= 8 || 2 * at < f->block ? 0 : any;
+    case FILTER_ALONE:
+        return at == one;
+    case FILTER_EQUAL:
+        return weight_of(f, i - (FILTER_EQUAL - FILTER_ANY) * f->block);
+    case FILTER_CANCELS:
+        return at == one ? f->hi : at == other ? -f->hi : any;
+    case FILTER_CONSTANT:
+        return f->lo;
+    default:
+        return any;
+    }
+}
+
+static void make_filters(const struct program_fill *f, int64_t first, size_t n, double *out)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = (f->step == 0 ? 1 : f->step) * weight_of(f, first + (int64_t)i);
+}
+
+#define MANY_DIGITS 0x1p20 /* numbers that leave no room for other exponents in a half */
+
+/* lo times a whole number that `seed` and the index make, from block to 2 * block; with a salt in hi up to 2 off, and
+ * of the other sign in every second place. Runs of 16 have exponents of their own. */
+static void make_near(const struct program_fill *f, int64_t first, size_t n, double *out)
+{
+    static const int exponents[] = {0, 60, -60, 100};
+    const uint64_t salt = OF_ELEMENT * (uint64_t)f->hi;
+
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t at = (uint64_t)first + i;
+        const double base = (double)(f->block + (int64_t)(rng_at(f->seed, at) % (uint64_t)f->block));
+        const double off = salt ? (double)(rng_at(f->seed ^ salt, at) % 5) - 2 : 0;
+        const int exponent = (double)f->block < MANY_DIGITS ? 0 : exponents[at / 16 % 4];
+
+        out[i] = ldexp(f->lo * ((salt && at % 2 ? -base : base) + off), exponent);
+    }
+}
+
+#define PICKS_ABOVE_0 1
+#define PICKS_NOT_BELOW_0 2
+
+/* Numbers, lo and hi, and what is next to them: of either sign, or not below 0. Those over `step` or below its inverse
+ * are 1. */
+static void make_picks(const struct program_fill *f, int64_t first, size_t n, double *out)
+{
+    static const double numbers[] = {0,    1,   2,   0.5,  3,    0.25, 6,    10,   100,    1e-3,
+                                     1e-6, 1e4, 1e6, 1e10, 1e20, 1e25, 1e30, 1e35, 0x1p-60};
+    static const double off[] = {0, 0, 0, 1, -1, 2, -2, 4};
+    const size_t n_numbers = sizeof numbers / sizeof numbers[0];
+
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t r = rng_at(f->seed, (uint64_t)first + i), pick = (r & 0xffff) % (n_numbers + 4);
+        double v = pick < n_numbers ? numbers[pick] : pick % 2 ? f->lo : f->hi;
+
+        v *= 1 + off[r >> 16 & 7] * 0x1p-23;
+        if (fabs(v) > f->step || (v == 0 ? f->block == PICKS_ABOVE_0 : fabs(v) * f->step < 1))
+            v = 1;
+        out[i] = f->block ? fabs(v) : r >> 20 & 1 ? -v : v;
+    }
+}
+
 static void make_constants(const struct program_fill *f, int64_t first, size_t n, double *out)
 {
     (void)first;
@@ -307,10 +445,11 @@ static void make_constants(const struct program_fill *f, int64_t first, size_t n
 
 /* Values of at most CHUNK elements from `first` on, before conversion; NULL where there is no formula. */
 static void (*const makers[N_FILLS])(const struct program_fill *, int64_t first, size_t n, double *out) = {
-    [FILL_ZERO] = make_constants, [FILL_VALUE] = make_constants, [FILL_INT] = make_ints,
-    [FILL_NORMAL] = make_normals, [FILL_WIDE] = make_wide,       [FILL_EDGES] = make_edges,
-    [FILL_FLOATS] = make_floats,  [FILL_ROWS] = make_rows,       [FILL_TURNS] = make_turns,
-    [FILL_BANDS] = make_bands};
+    [FILL_ZERO] = make_constants,  [FILL_VALUE] = make_constants, [FILL_INT] = make_ints,
+    [FILL_NORMAL] = make_normals,  [FILL_WIDE] = make_wide,       [FILL_EDGES] = make_edges,
+    [FILL_FLOATS] = make_floats,   [FILL_ROWS] = make_rows,       [FILL_TURNS] = make_turns,
+    [FILL_BANDS] = make_bands,     [FILL_PIXELS] = make_pixels,   [FILL_PREFIXES] = make_pixels,
+    [FILL_FILTERS] = make_filters, [FILL_NEAR] = make_near,       [FILL_PICKS] = make_picks};
 
 /* Which elements of a row are 0, by the row's place among eight. */
 enum row_turn { ROW_BEGINS, ROW_MARKED, ROW_FULL, ROW_HOLES, ROW_FULL_TOO, ROW_BOTH_ENDS, ROW_ZERO, ROW_ALONE };
@@ -339,8 +478,8 @@ static bool is_zero_of_row(const struct row_zeros *z, int64_t at, int64_t n, uin
     switch ((enum row_turn)(z->row % 8)) {
     case ROW_BEGINS:
         return first;
-    case ROW_MARKED:
-        return n > 4 && (at <= 1 || at == n / 2 || at == n - 1);
+    case ROW_MARKED: /* of two such rows the second does not end so */
+        return n > 4 && (at <= 1 || at == n / 2 || (at == n - 1 && z->row % 16 < 8));
     case ROW_HOLES:
         return word & 1;
     case ROW_BOTH_ENDS:
@@ -411,7 +550,8 @@ static void put_zeros(const struct program_fill *f, int64_t first, size_t n, dou
     if (f->kind == FILL_INT)
         put_runs(f, first, n, out);
     for (size_t i = 0, n_row; i < n; i += n_row) {
-        const int64_t row = (first + (int64_t)i) / f->zeros, at = (first + (int64_t)i) % f->zeros;
+        const int64_t turned = f->kind == FILL_VALUE ? (int64_t)f->hi : 0, at = (first + (int64_t)i) % f->zeros;
+        const int64_t row = (first + (int64_t)i) / f->zeros + turned;
 
         n_row = (size_t)(f->zeros - at) < n - i ? (size_t)(f->zeros - at) : n - i;
         put_zeros_of_row(f, row, at, n_row, out + i);
@@ -423,7 +563,7 @@ static void make(const struct program_fill *f, int64_t first, size_t n, double *
     makers[f->kind](f, first, n, out);
     if (f->zeros)
         put_zeros(f, first, n, out);
-    for (size_t i = 0; f->plane && i < n; i++)
+    for (size_t i = 0; f->plane && f->kind < FILL_PIXELS && i < n; i++)
         if ((first + (int64_t)i) % f->plane >= f->seen)
             out[i] = NAN;
 }

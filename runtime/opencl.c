@@ -8,6 +8,7 @@
 #include "exec/exec_cl_launch.h"
 #include "runtime/load.h"
 #include "runtime/opencl_binary.h"
+#include "runtime/fence.h"
 #include "runtime/opencl_memory.h"
 
 #include <assert.h>
@@ -354,6 +355,17 @@ static enum err reset_buffers(struct loaded *l, struct why *why)
     return error == CL_SUCCESS ? ERR_OK : opencl_failed(why, ERR_DEVICE, "reset of buffers", error);
 }
 
+/* Inputs and weights, while kernels run that have fences. */
+static void protect(struct loaded *l, bool read_only)
+{
+    for (size_t i = 0; i < l->head.program.n_buffers; i++) {
+        const struct program_buffer *b = &l->head.program.buffers[i];
+
+        if ((b->role == ROLE_INPUT || b->role == ROLE_WEIGHT) && !b->reset_each_run)
+            fence_read_only(l->mems[i], read_only);
+    }
+}
+
 static enum err cl_run(struct loaded *l, enum launch_phase phase, int64_t *device_ns, int64_t *wall_ns, struct why *why)
 {
     enum err e = phase == PHASE_RUN ? reset_buffers(l, why) : ERR_OK, finished;
@@ -361,10 +373,12 @@ static enum err cl_run(struct loaded *l, enum launch_phase phase, int64_t *devic
 
     if (e)
         return e;
+    protect(l, true);
     start_ns = clock_now_ns();
     e = enqueue(l, phase, why);
     finished = finish(l, e ? NULL : why);
     end_ns = clock_now_ns();
+    protect(l, false);
     if (!e)
         e = finished;
     if (!e)

@@ -40,7 +40,9 @@ enum buffer_role { ROLE_INPUT, ROLE_WEIGHT, ROLE_PACKED, ROLE_OUTPUT, ROLE_STATE
  * none: content undefined (a check run poisons it, see enum poison); wide: normal ones, of which blocks of elements are
  * larger or smaller by powers of two, single ones 0 or ties; edges: integers, most of them at the bounds or near 0, of
  * blocks all near one bound; floats: any exponent and fraction; rows: what the largest of a row is not found by luck
- * in; turns: lo and hi in turn. */
+ * in; turns: lo and hi in turn. What looks like something else to who looks at a part of it: pixels, images with flat
+ * parts; prefixes, rows that begin like others; filters, weights that are symmetric, dead, equal, alone, or cancel;
+ * near, two tensors of one seed that differ in their last places; picks, numbers that somebody thinks of. */
 enum fill_kind {
     FILL_NONE,
     FILL_ZERO,
@@ -54,6 +56,11 @@ enum fill_kind {
     FILL_ROWS,
     FILL_TURNS,
     FILL_BANDS,
+    FILL_PIXELS,
+    FILL_PREFIXES,
+    FILL_FILTERS,
+    FILL_NEAR,
+    FILL_PICKS,
     N_FILLS
 };
 /* symbol: a buffer's bytes go into a __constant__ or __device__ variable of a CUDA module, named by `kernel`. */
@@ -103,14 +110,19 @@ struct program_fill {
                     * FILL_WIDE: the largest factor, a power of two; FILL_FLOATS: 1 = infinities too (-1: blocks above 0),
                     * 2 = and NaN, and outputs are compared by their bits, larger: one of 32 is near it, -2: all above 0,
                     * -3: none is 0; FILL_ROWS: what offsets are multiplied by; FILL_TURNS: 1 = drawn, not in turn;
-                    * FILL_BANDS: the   largest factor, a power of two */
+                    * FILL_BANDS: the largest factor, a power of two; FILL_PIXELS, FILL_PREFIXES: as of FILL_INT, below 0
+                    * rows are mirrored, FILL_FILTERS: as of FILL_INT; FILL_PICKS: the largest */
     int64_t block; /* FILL_INT: elements in a row of which the fourth of eight is 0, 0 = none; FILL_NORMAL: of a row of
                     * which the second of four begins with `step`, others in it are 2^-16 as large, 0 = none; FILL_WIDE:
                     * of one magnitude, 0 = 1; FILL_EDGES: of one bound, 0 = none; FILL_FLOATS: all far below 0 or
-                    * -infinity, 0 = none; FILL_ROWS: of a row; FILL_BANDS: of what is cut into four */
+                    * -infinity, 0 = none; FILL_ROWS: of a row; FILL_BANDS: of what is cut into four; FILL_PIXELS,
+                    * FILL_PREFIXES: of a row, FILL_FILTERS: of a filter; FILL_NEAR: the least size; FILL_PICKS: 1 =
+                    * above 0, 2 = not below */
     int64_t zeros; /* elements of a row: some begin or end with zeros, have them here and there or nothing else; of
-                    * FILL_INT runs of neighbours are the same, too; 0 = none */
-    int64_t seen, plane; /* of each `plane` elements those from `seen` on are NaN, of floats; 0, 0 = none */
+                    * FILL_INT runs of neighbours are the same, too; FILL_VALUE begins with row `hi`; 0 = none */
+    int64_t seen, plane; /* of each `plane` elements those from `seen` on are NaN, of floats; 0, 0 = none. Of pixels and
+                          * filters: elements of a pixel, and of a plane; of a window's row, and of a window; of
+                          * prefixes `plane`: of a matrix */
     struct program_fold fold;
     struct sha256 blob; /* FILL_BLOB: raw little-endian elements, exactly the buffer's bytes */
 };
@@ -190,7 +202,8 @@ struct program_pass_fill {
 
 /* One verification run: buffers filled anew, pack + reference + run launches once, then checks. */
 struct program_pass {
-    char id[16]; /* "exact", "random" */
+    char id[16];  /* "exact", "random" */
+    bool is_last; /* of a sheet: behind the others, of what may be chosen alone; over all that was left in memory */
     struct program_pass_fill *fills;
     size_t n_fills;
     struct program_check checks[PROGRAM_MAX_CHECKS];

@@ -156,6 +156,25 @@ static enum err check_fold(const struct program_fold *f, const char *buffer, int
     return ERR_OK;
 }
 
+/* Do rows, windows and planes of what looks like something go into one another? */
+static bool parts_fit(const struct program_fill *f)
+{
+    switch (f->kind) {
+    case FILL_PIXELS:
+        return f->seen >= 1 && f->block >= 1 && f->plane >= 1 && f->block % f->seen == 0 && f->plane % f->block == 0;
+    case FILL_PREFIXES:
+        return f->block >= 1 && f->plane >= 1 && f->plane % f->block == 0;
+    case FILL_FILTERS:
+        return f->seen >= 1 && f->block >= 1 && f->plane >= 1 && f->plane % f->seen == 0 && f->block % f->plane == 0;
+    case FILL_NEAR:
+        return f->block >= 1;
+    case FILL_PICKS:
+        return f->step > 0;
+    default:
+        return true;
+    }
+}
+
 static enum err check_fill(const struct program_fill *f, const char *buffer, int64_t n_elems, struct why *why)
 {
     if ((unsigned)f->kind >= N_FILLS)
@@ -164,7 +183,8 @@ static enum err check_fill(const struct program_fill *f, const char *buffer, int
         return why_set(why, ERR_INPUT, "buffer '%s': a seed is below 2^53", buffer);
     if (!isfinite(f->lo) || !isfinite(f->hi) || !isfinite(f->step))
         return why_set(why, ERR_INPUT, "buffer '%s': a bound of the fill is no number", buffer);
-    if ((f->kind == FILL_INT || f->kind == FILL_EDGES || f->kind == FILL_FLOATS) &&
+    if ((f->kind == FILL_INT || f->kind == FILL_EDGES || f->kind == FILL_FLOATS || f->kind == FILL_PIXELS ||
+         f->kind == FILL_PREFIXES || f->kind == FILL_FILTERS) &&
         !(f->lo == rint(f->lo) && f->hi == rint(f->hi) && f->lo <= f->hi && f->lo >= -(double)JSON_EXACT_MAX &&
           f->hi <= (double)JSON_EXACT_MAX))
         return why_set(why, ERR_INPUT, "buffer '%s': the fill needs whole bounds lo <= hi", buffer);
@@ -174,6 +194,12 @@ static enum err check_fill(const struct program_fill *f, const char *buffer, int
                        "buffer '%s': a wide fill needs a factor and blocks that are not negative, rows need a block, "
                        "bands that and lo and step of 1 or more",
                        buffer);
+    if (!parts_fit(f))
+        return why_set(
+            why, ERR_INPUT,
+            "buffer '%s': pixels need seen, block and plane, prefixes block and plane, filters seen, plane and "
+            "block, each a multiple of the one before; near needs a block, picks a step above 0",
+            buffer);
     if (!is_hash(&f->blob, f->kind != FILL_BLOB) || (f->blob.hex[0] && f->kind != FILL_BLOB))
         return why_set(why, ERR_INPUT, "buffer '%s': 'sha256' belongs to a fill of kind blob, 64 hex digits", buffer);
     return check_fold(&f->fold, buffer, n_elems, why);

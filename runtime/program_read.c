@@ -512,7 +512,8 @@ static enum err read_any_pass(struct program *p, const cJSON *o, bool is_sheet, 
     const cJSON *list = NULL, *item;
     const char *id = NULL;
     struct program_pass *pass;
-    enum err e = program_only_members(o, "pass", "id fills checks", why);
+    int64_t last = 0;
+    enum err e = program_only_members(o, "pass", "id last fills checks", why);
 
     if (!e)
         e = json_get_text(o, "id", &id, why);
@@ -521,7 +522,10 @@ static enum err read_any_pass(struct program *p, const cJSON *o, bool is_sheet, 
     pass = program_add_pass(p, id);
     if (!pass)
         return why_set(why, ERR_LIMIT, "pass: id too long, or more than %d passes", PROGRAM_MAX_PASSES);
-    e = program_optional_list(o, "fills", &list, why);
+    e = json_i64_or(o, "last", 0, 0, 1, &last, why);
+    pass->is_last = last;
+    if (!e)
+        e = program_optional_list(o, "fills", &list, why);
     for (item = list ? list->child : NULL; !e && item; item = item->next)
         e = read_pass_fill(p, pass, item, is_sheet, why);
     if (!e)

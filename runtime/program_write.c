@@ -206,6 +206,7 @@ static cJSON *of_pass(const struct program *p, const struct program_pass *pass, 
     cJSON *o = cJSON_CreateObject(), *fills = cJSON_CreateArray(), *checks = cJSON_CreateArray();
 
     json_add_text(o, "id", pass->id, ok);
+    add_i64(o, "last", pass->is_last, ok);
     for (size_t i = 0; i < pass->n_fills; i++) {
         cJSON *fill = cJSON_CreateObject();
 

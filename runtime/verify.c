@@ -223,7 +223,8 @@ static enum err run_phases(struct check_run *r, struct why *why)
 /* What no kernel may read is poisoned while it runs; the passes take turns with the poisons. */
 static enum err run_poisoned(struct check_run *r, struct why *why)
 {
-    enum err e = r->ops->poison ? r->ops->poison(r->loaded, r->poison, why) : ERR_OK;
+    const bool keeps = r->keeps && r->pass->is_last; /* what the pass before it left in local memory */
+    enum err e = r->ops->poison && !keeps ? r->ops->poison(r->loaded, r->poison, why) : ERR_OK;
 
     if (!e)
         e = run_phases(r, why);

@@ -27,7 +27,8 @@ enum err verify_pass(const struct device_ops *ops, struct loaded *l, const struc
                      size_t i_pass, struct verify_report *report, struct why *why);
 
 /* The same, but outputs, scratch and packed weights still hold what the runs before left there: results of other
- * inputs, which a kernel that finds them done already would keep. The bands and local memory hold POISON_HIGH. */
+ * inputs, which a kernel that finds them done already would keep. The bands and local memory hold POISON_HIGH; a
+ * sheet's last passes leave local memory as it was, too. */
 enum err verify_pass_over(const struct device_ops *ops, struct loaded *l, const struct program *p,
                           const struct blobs *blobs, size_t i_pass, struct verify_report *report, struct why *why);
 

@@ -15,6 +15,7 @@
 #define FEW_FLOPS 4e7               /* of sampled rows */
 #define MASKED_OUT 1e39             /* infinite in f32 and f16 */
 #define MASKED_FAR (-2e35)          /* finite, and alone what is left of a logit in f32 */
+#define SUBNORMAL 0x1p-17           /* as halves */
 #define TINY 0x1p-10                /* queries whose logits are near each other */
 
 /* Tensors of one pass, and room for a row. */
@@ -196,7 +197,8 @@ static void end_keys(const struct workload *w, struct expected *e, struct tensor
     hide(expected_tensor(e, "v"), (double)n / (double)n_keys);
 }
 
-/* The exact pass in modes of a run's own: all products below 0; half of the mask is -infinity. The random one: rows of
+/* The exact pass in modes of a run's own: all products below 0; the mask is -infinity throughout, or but for the first
+ * keys, some, all or one of them. The random one: rows of
  * queries that are larger by powers of two or so small that logits hardly differ, values too; masks far from 0, whose
  * largest is not found by luck, or that leave nothing else of a logit; zeros in rows; lengths. */
 static void change_fills(const struct workload *w, struct expected *e)
@@ -219,11 +221,20 @@ static void change_fills(const struct workload *w, struct expected *e)
     k->random = (struct program_fill){.kind = FILL_NORMAL, .seed = k->random.seed, .lo = 2 * sd, .hi = sd};
     v->random = (struct program_fill){
         .kind = FILL_WIDE, .seed = v->random.seed, .hi = 1, .step = half ? 0x1p12 : 0x1p24, .block = v->shape[3]};
+    if (e->mode == EXPECT_SPECIAL)
+        v->random = (struct program_fill){.kind = FILL_NORMAL, .seed = v->random.seed, .hi = SUBNORMAL};
     q->random.zeros = q->shape[3];
     k->random.zeros = k->shape[3];
     v->random.zeros = v->shape[3];
     if (mask) {
-        mask->exact.step = MASKED_OUT;
+        const int64_t n = mask->shape[mask->n_dims - 1];
+
+        mask->exact =
+            (struct program_fill){.kind = FILL_VALUE,
+                                  .seed = mask->random.seed,
+                                  .lo = -MASKED_OUT,
+                                  .hi = n == mask->n_elems, /* keys here and there; of the others few or none */
+                                  .zeros = n};
         mask->random = (struct program_fill){.kind = FILL_ROWS,
                                              .seed = mask->random.seed,
                                              .lo = half ? -30000 : MASKED_FAR,

@@ -121,7 +121,7 @@ static enum err compute(const struct view *exact, const struct view *random, str
         o->exact[i] = element(exact, (int64_t)o->indices[i], &ignored);
     for (size_t i = 0; i < o->n_random; i++)
         o->random[i] = element(random, (int64_t)expected_random_at(o, i), &o->scale[i]);
-    return e->has_exact ? project(exact, o->project) : ERR_OK;
+    return o->project ? project(exact, o->project) : ERR_OK;
 }
 
 static enum err data_make(struct expected *e, const struct conv_shape *s, bool exact, struct data *d)

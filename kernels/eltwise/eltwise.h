@@ -39,6 +39,11 @@ bool eltwise_takes_any(const struct workload *w);
  * widest of some ranges of exponents, up to 2^-120 to 2^120; `normal` where there is none. */
 struct program_fill eltwise_wide_fill(const struct workload *w, int i_input, const struct program_fill *normal);
 
+/* The fill of input i_input of numbers that somebody thinks of: 0, 1, those of the chain and what is next to them, up
+ * to 1e35, or of inputs that differ in their last places, where these are sums, maxima, comparisons; `normal` where
+ * that has no results. */
+struct program_fill eltwise_special_fill(const struct workload *w, int i_input, const struct program_fill *normal);
+
 /* operator->reference: interprets the expression in double; scales are bounds of the error, carried through it. */
 enum err eltwise_reference(const struct workload *w, enum exact_data data, struct expected *e);
 

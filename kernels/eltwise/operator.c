@@ -331,12 +331,17 @@ static bool has_results(const struct eltwise *chain, const struct program_fill *
     return true;
 }
 
-static bool takes(const struct eltwise *chain, const struct program_fill *data)
+static bool takes_each(const struct eltwise *chain, const struct program_fill *data, int64_t n)
 {
-    for (int64_t i = 0; i < N_TRIED; i++)
+    for (int64_t i = 0; i < n; i++)
         if (!has_results(chain, data, i))
             return false;
     return true;
+}
+
+static bool takes(const struct eltwise *chain, const struct program_fill *data)
+{
+    return takes_each(chain, data, N_TRIED);
 }
 
 /* One range for all inputs; with either sign wherever there are results throughout, too. */
@@ -396,6 +401,62 @@ struct program_fill eltwise_wide_fill(const struct workload *w, int i_input, con
     f = find_spread(&chain, w->dtype, data) ? data[i_input] : *normal;
     f.seed = normal->seed;
     f.zeros = chain.n_inputs == 1 && is_finite_at_0(&chain) ? shape.inner : 0;
+    return f;
+}
+
+#define LEAST_NEAR (1 << 22) /* whole numbers with all digits of a float, */
+#define LEAST_NEAR_F16 (1 << 9)
+#define N_TRIED_PICKS 8192 /* where each pair of numbers comes up */
+
+/* The chain's first two numbers. */
+static void numbers_of(const struct eltwise *chain, double out[2])
+{
+    int n = 0;
+
+    for (int i = 0; i < chain->n_nodes && n < 2; i++)
+        if (chain->nodes[i].function < 0 && chain->nodes[i].input < 0)
+            out[n++] = (double)chain->nodes[i].number;
+}
+
+/* Numbers that somebody thinks of, the widest that have results throughout; false where there are none. */
+static bool find_picks(const struct eltwise *chain, enum dtype t, struct program_fill *data)
+{
+    static const double sizes[] = {3e38, 1e30, 0x1p64, 60000, 1000, 100, 4, 1};
+    static const int signs[] = {0, 2, 1}; /* any, not below 0, above */
+    double numbers[2] = {0.1, 0.7};
+
+    numbers_of(chain, numbers);
+    for (size_t k = t == DTYPE_F16 ? 3 : 0; k < sizeof sizes / sizeof sizes[0]; k++)
+        for (size_t s = 0; s < sizeof signs / sizeof signs[0]; s++) {
+            for (int i = 0; i < chain->n_inputs; i++)
+                data[i] = (struct program_fill){.kind = FILL_PICKS,
+                                                .seed = (uint64_t)i,
+                                                .lo = numbers[0],
+                                                .hi = numbers[1],
+                                                .step = sizes[k],
+                                                .block = signs[s]};
+            if (takes_each(chain, data, N_TRIED_PICKS))
+                return true;
+        }
+    return false;
+}
+
+struct program_fill eltwise_special_fill(const struct workload *w, int i_input, const struct program_fill *normal)
+{
+    struct eltwise_shape shape;
+    struct eltwise chain;
+    struct program_fill data[ELTWISE_MAX_INPUTS], f = *normal;
+
+    eltwise_of(w, &chain, &shape);
+    if (chain.n_inputs > 1 && eltwise_takes_any(w))
+        return (struct program_fill){.kind = FILL_NEAR,
+                                     .seed = normal->seed,
+                                     .lo = 1,
+                                     .hi = i_input,
+                                     .block = w->dtype == DTYPE_F16 ? LEAST_NEAR_F16 : LEAST_NEAR};
+    if (chain.n_inputs <= 2 && find_picks(&chain, w->dtype, data))
+        f = data[i_input];
+    f.seed = normal->seed;
     return f;
 }
 

@@ -55,7 +55,7 @@ static int64_t choose_columns(const struct rnn_shape *s, const struct expected *
 {
     int64_t n = (int64_t)(MAX_FLOPS / (flops / (double)s->b));
 
-    n = n < LEAST_COLUMNS || e->mode == EXPECT_WIDE || e->mode == EXPECT_IN_F32 ? LEAST_COLUMNS : n;
+    n = n < LEAST_COLUMNS || (e->mode != EXPECT_PROGRAM && e->mode != EXPECT_FOLDED) ? LEAST_COLUMNS : n;
     n = n > s->b || s->b <= 2 * LEAST_COLUMNS ? s->b : n;
     assert(n >= 1 && n <= s->b);
     for (int64_t i = 0; i < n; i++)
@@ -122,12 +122,21 @@ static void project(const struct part *p, const struct rnn_results *r, struct ex
                     program_project_weight(SEED_PROJECT, a) * p->exact[(i * o->axis + a) * r->ld + c];
 }
 
+/* Of absolute tolerances. */
+static double unit_of(const struct rnn_shape *s, const struct expected *e)
+{
+    if (e->tensors[0].dtype != DTYPE_F32)
+        return 1;
+    if (e->mode == EXPECT_SPECIAL && s->pass == RNN_BWD_DATA)
+        return EXPECT_GRADIENT_UNIT;
+    return e->mode == EXPECT_WIDE && s->cell == RNN_RELU && s->pass == RNN_FWD ? EXPECT_RELU_UNIT : 1;
+}
+
 static enum err put(const struct rnn_shape *s, const struct part *parts, const struct rnn_results *r,
                     const struct program_fold *fold, struct expected *e)
 {
     const bool folded = e->mode == EXPECT_FOLDED, f32 = e->tensors[0].dtype == DTYPE_F32;
-    const double unit =
-        e->mode == EXPECT_WIDE && s->cell == RNN_RELU && s->pass == RNN_FWD && f32 ? EXPECT_RELU_UNIT : 1;
+    const double unit = unit_of(s, e);
     int64_t most = 0, *at;
     enum err failed;
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "samples.h"
 
+#include "core/buf.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,6 +90,34 @@ struct sha256 sample_seal(struct sample *m)
 
     buf_init(&text, PROGRAM_MAX_BYTES);
     if (program_to_json(&m->p, &text) || blobs_put(&m->blobs, text.data, text.len, &name))
+        abort();
+    buf_fini(&text);
+    return name;
+}
+
+struct sha256 sample_sheet(struct sample *m, double first, double second, int i_wrong, bool second_is_last)
+{
+    const double from[] = {first, second};
+    struct sha256 name;
+    struct buf text;
+
+    sample_make(m, sample_good, 64);
+    program_drop_passes(&m->p);
+    for (int i = 0; i < 2; i++) {
+        const struct program_fill x = {.kind = FILL_VALUE, .lo = from[i]};
+        struct program_pass *pass = program_add_pass(&m->p, i ? "second" : "first");
+        struct program_check *c = program_pass_check_add(pass, CHECK_SAMPLE, 1);
+        double values[10];
+
+        for (int k = 0; k < 10; k++)
+            values[k] = from[i] + (i == i_wrong && k == 9 ? 2 : 1);
+        c->n = 10;
+        pass->is_last = i && second_is_last;
+        program_pass_fill_add(pass, 0, &x);
+        blobs_put(&m->blobs, values, sizeof values, &c->values);
+    }
+    buf_init(&text, PROGRAM_MAX_BYTES);
+    if (program_sheet_write(&m->p, &text) || blobs_put(&m->blobs, buf_text(&text), text.len, &name))
         abort();
     buf_fini(&text);
     return name;

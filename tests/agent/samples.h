@@ -6,6 +6,8 @@
 #include "core/blobs.h"
 #include "runtime/program.h"
 
+#include <stdbool.h>
+
 #define SAMPLE_N 4096
 
 extern const char sample_good[], sample_slower[], sample_wrong[], sample_broken[], sample_endless[], sample_wild[],
@@ -22,5 +24,11 @@ void sample_fini(struct sample *m);
 
 /* Adds the program's JSON to its blobs; its name. */
 struct sha256 sample_seal(struct sample *m);
+
+/* Makes a sample whose blobs are a sheet for all samples, and what it names: x from `first` in one pass, from `second`
+ * in the next, which may be a last one; of the pass `i_wrong` y[9] is expected as no kernel has it (-1: of none). Its
+ * name.
+ */
+struct sha256 sample_sheet(struct sample *m, double first, double second, int i_wrong, bool second_is_last);
 
 #endif

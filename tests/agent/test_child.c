@@ -342,35 +342,14 @@ static void errors_are_statuses(void **state)
         assert_int_equal(status_of_err(cases[i].e), cases[i].status);
 }
 
-/* A sheet for the samples, in the work directory: x from `first` in one pass, from `second` in the next; of the pass
- * `i_wrong` y[9] is expected as no kernel has it (-1: of none). */
-static struct sha256 store_sheet(double first, double second, int i_wrong)
+/* sample_sheet in the work directory. */
+static struct sha256 store_sheet(double first, double second, int i_wrong, bool second_is_last)
 {
-    const double from[] = {first, second};
-    struct sha256 name;
     struct sample m;
-    struct buf text;
+    const struct sha256 name = sample_sheet(&m, first, second, i_wrong, second_is_last);
 
-    sample_make(&m, sample_good, 64);
-    program_drop_passes(&m.p);
-    for (int i = 0; i < 2; i++) {
-        const struct program_fill x = {.kind = FILL_VALUE, .lo = from[i]};
-        struct program_pass *pass = program_add_pass(&m.p, i ? "second" : "first");
-        struct program_check *c = program_pass_check_add(pass, CHECK_SAMPLE, 1);
-        double values[10];
-
-        for (int k = 0; k < 10; k++)
-            values[k] = from[i] + (i == i_wrong && k == 9 ? 2 : 1);
-        c->n = 10;
-        program_pass_fill_add(pass, 0, &x);
-        blobs_put(&m.blobs, values, sizeof values, &c->values);
-    }
-    buf_init(&text, PROGRAM_MAX_BYTES);
-    assert_int_equal(program_sheet_write(&m.p, &text), ERR_OK);
-    assert_int_equal(blobs_put(&m.blobs, buf_text(&text), text.len, &name), ERR_OK);
     for (size_t i = 0; i < m.blobs.n; i++)
         assert_int_equal(workdir_put(&dir, &m.blobs, m.blobs.items[i].name.hex, NULL), ERR_OK);
-    buf_fini(&text);
     sample_fini(&m);
     return name;
 }
@@ -378,13 +357,13 @@ static struct sha256 store_sheet(double first, double second, int i_wrong)
 /* The program's own passes call sample_wrong wrong, these have no y[77]. */
 static void a_sheets_passes_take_the_place_of_the_programs(void **state)
 {
-    cJSON *reply = verify_with(store(sample_wrong, 64).hex, store_sheet(3, 4, 1).hex);
+    cJSON *reply = verify_with(store(sample_wrong, 64).hex, store_sheet(3, 4, 1, false).hex);
 
     (void)state;
     assert_string_equal(text_of(reply, "status"), "ok");
     assert_true(cJSON_IsTrue(cJSON_GetObjectItem(reply, "once"))); /* the last pass is for who times it */
     cJSON_Delete(reply);
-    reply = verify_with(store(sample_good, 64).hex, store_sheet(3, 4, 0).hex);
+    reply = verify_with(store(sample_good, 64).hex, store_sheet(3, 4, 0, false).hex);
     assert_string_equal(text_of(reply, "status"), "wrong");
     assert_string_equal(text_of(reply, "why"), "pass first: y[9] is 4, expected 5; 1 of 10 wrong");
     cJSON_Delete(reply);
@@ -392,25 +371,39 @@ static void a_sheets_passes_take_the_place_of_the_programs(void **state)
 
 #define RULES "\"rounds\":3,\"rounds_near_best\":3,\"min_calls\":3,\"warmup\":1,\"min_slot_ns\":100000"
 
-/* One that is far from the best, or slow where a best is known and no final, is no candidate, and spared its run. */
+/* One that is far from the best, or slow where a best is known and no final, is no candidate, and spared its run. Last
+ * passes are for what may be chosen: finals, and what has nothing to be compared with. */
 static void candidates_are_verified_on_a_sheets_last_pass(void **state)
 {
-    static const char *const rules[] = {"", ",\"may_censor\":true,\"best_ns\":100", ",\"may_censor\":true",
-                                        ",\"may_censor\":true,\"best_ns\":90000000"};
+    static const struct {
+        const char *rules;
+        double ns;
+        bool is_last, shows;
+    } cases[] = {{"", 2e4, false, true},
+                 {",\"may_censor\":true,\"best_ns\":100", 2e4, false, false},
+                 {",\"may_censor\":true", 1e8, false, true},
+                 {",\"may_censor\":true,\"best_ns\":90000000", 1e8, false, false},
+                 {",\"may_censor\":true,\"best_ns\":20000", 2e4, false, true},
+                 {",\"may_censor\":true,\"best_ns\":20000", 2e4, true, false},
+                 {",\"best_ns\":20000", 2e4, true, true},
+                 {",\"may_censor\":true", 2e4, true, true}};
 
     (void)state;
-    for (int i = 0; i < 4; i++, fake.good_ns = i < 2 ? 20000 : 100000000) {
-        const struct sha256 good = store(sample_good, 64), sheet = store_sheet(3, 4, 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct sha256 good = store(sample_good, 64), sheet = store_sheet(3, 4, 1, cases[i].is_last);
         cJSON *ask =
-                  request("{\"op\":\"time\",\"seed\":5,\"trials\":[{\"program\":\"%s\",\"sheet\":\"%s\"," RULES "%s}]}",
-                          good.hex, sheet.hex, rules[i]),
-              *reply = child_time(&child, ask);
-        const cJSON *o = cJSON_GetArrayItem(cJSON_GetObjectItem(reply, "trials"), 0);
+            request("{\"op\":\"time\",\"seed\":5,\"trials\":[{\"program\":\"%s\",\"sheet\":\"%s\"," RULES "%s}]}",
+                    good.hex, sheet.hex, cases[i].rules);
+        cJSON *reply;
+        const cJSON *o;
 
+        fake.good_ns = (int64_t)cases[i].ns;
+        reply = child_time(&child, ask);
+        o = cJSON_GetArrayItem(cJSON_GetObjectItem(reply, "trials"), 0);
         cJSON_Delete(ask);
         read_stages();
-        assert_string_equal(text_of(o, "status"), i % 2 ? "ok" : "wrong");
-        if (i == 0)
+        assert_string_equal(text_of(o, "status"), cases[i].shows ? "wrong" : "ok");
+        if (cases[i].shows)
             assert_string_equal(text_of(o, "why"), "pass second: y[9] is 5, expected 6; 1 of 10 wrong");
         cJSON_Delete(reply);
     }
@@ -518,7 +511,7 @@ static void what_is_not_said_is_the_protocols_default(void **state)
     fake.good_ns = 2500000;
     reply = time_by(",\"rounds\":2,\"rounds_near_best\":2"); /* three calls at least, and one to warm */
     assert_true(number_of(trial_in(reply, 0), "calls") == 6);
-    assert_int_equal(fake.n_runs, 9 * 6 + 2 + 5 * 6 + 2 + 2 * 4 + 2 + /* and 8 ms each, one by one */ 8 + 8 + 4);
+    assert_int_equal(fake.n_runs, 9 * 6 + 2 + 5 * 6 + 2 + 2 * 4 + 2 + /* and 100 ms each, one by one */ 100 + 100 + 40);
     cJSON_Delete(reply);
 }
 

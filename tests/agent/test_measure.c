@@ -97,9 +97,12 @@ static int count(int slot)
 
 static void a_slot_is_a_warm_up_and_calls_until_it_is_full(void **state)
 {
+    struct timing_rules searched = plain;
+
     (void)state;
+    searched.best_ns = 20000;
     begin();
-    add(sample_good, &plain);
+    add(sample_good, &searched);
     measure_batch(&batch);
     assert_int_equal(items[0].e, ERR_OK);
     assert_int_equal(items[0].series.n, 5);
@@ -111,6 +114,24 @@ static void a_slot_is_a_warm_up_and_calls_until_it_is_full(void **state)
     assert_true(items[0].value.time_ns == 20000 && items[0].value.se == 0 && isnan(items[0].value.lnratio));
     assert_true(items[0].spent_ns == 20000.0 * 32);
     end();
+}
+
+/* Of what may be chosen more calls are compared, one by one: a final, and what nobody can be compared with. */
+static void of_what_may_be_chosen_more_calls_are_watched(void **state)
+{
+    struct timing_rules final = plain;
+
+    (void)state;
+    final.best_ns = 20000;
+    final.may_censor = false;
+    for (int i = 0; i < 2; i++) {
+        begin();
+        add(sample_good, i ? &plain : &final);
+        measure_batch(&batch);
+        assert_int_equal(items[0].e, ERR_OK);
+        assert_in_range(items[0].watched, 50, 100); /* 20 slots of 100 us, of calls of 20 us and what compares them */
+        end();
+    }
 }
 
 /* It is told beside the time, and is no part of it. */
@@ -620,6 +641,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_slot_is_a_warm_up_and_calls_until_it_is_full),
+        cmocka_unit_test(of_what_may_be_chosen_more_calls_are_watched),
         cmocka_unit_test(packing_is_timed_where_there_is_some),
         cmocka_unit_test(few_long_calls_fill_a_slot),
         cmocka_unit_test(candidates_are_compared_with_the_anchor_between_them),

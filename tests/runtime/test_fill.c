@@ -280,7 +280,7 @@ static void zeros_lie_in_rows(void **state)
 
         assert_true(x[0] == 0 && x[1] == 0 && x[2] == 0 && x[19] != 0);
         for (int c = 0; c < 20; c++) {
-            assert_true((x[20 + c] == 0) == (c < 2 || c == 10 || c == 19));
+            assert_true((x[20 + c] == 0) == (c < 2 || c == 10 || (c == 19 && row % 16 == 0)));
             assert_true(x[40 + c] != 0 && x[80 + c] != 0 && x[120 + c] == 0);
             holes += x[60 + c] == 0;
         }
@@ -396,6 +396,112 @@ static void bands_are_few_large_usual_and_any(void **state)
     assert_in_range(n_few, 60, 170); /* of 109 */
 }
 
+/* Rows of 10 pixels, planes of 8 rows: the upper ones flat in parts; mirrored, rows of the same values. */
+static void pixels_are_flat_above_and_rows_may_be_mirrored(void **state)
+{
+    const struct program_fill f = {
+        .kind = FILL_PIXELS, .seed = 4, .lo = 1, .hi = 1000, .step = 0.5, .block = 20, .plane = 160, .seen = 2};
+    struct program_fill mirrored = f;
+    int n_equal[2] = {0, 0};
+
+    (void)state;
+    mirrored.step = -0.5;
+    for (int64_t i = 0; i < 480; i++) {
+        const int64_t column = i % 20 / 2, row = i % 160 / 20;
+        const double v = fill_elem(&f, DTYPE_F32, i);
+
+        assert_true(v >= 0.5 && v <= 500 && v * 2 == rint(v * 2));
+        assert_true(fill_elem(&mirrored, DTYPE_F32, i + 2 * (9 - 2 * column)) == v);
+        n_equal[row >= 4] += column > 0 && fill_elem(&f, DTYPE_F32, i - 2) == v;
+    }
+    assert_in_range(n_equal[0], 192, 194); /* eight of ten columns, 4 rows, 2 lanes, 3 planes */
+    assert_in_range(n_equal[1], 0, 2);
+}
+
+static void rows_begin_like_others(void **state)
+{
+    const struct program_fill f = {.kind = FILL_PREFIXES, .seed = 4, .lo = -5000, .hi = 5000, .block = 16, .plane = 64};
+
+    (void)state;
+    for (int64_t i = 0; i < 256; i++) {
+        const int64_t row = i / 16, matrix = i / 64, from = i - 16 * (row % 2) - 64 * (matrix % 2);
+        const bool equal = fill_elem(&f, DTYPE_F32, i) == fill_elem(&f, DTYPE_F32, from);
+
+        if (i % 16 < 14 && !equal)
+            fail_msg("element %lld is not that of %lld", (long long)i, (long long)from);
+        if (i % 16 >= 14 && from != i)
+            assert_false(equal);
+    }
+}
+
+/* Of 16 filters of four windows of 3 x 3. */
+static void filters_are_of_kinds_that_somebody_looks_for(void **state)
+{
+    const struct program_fill f = {
+        .kind = FILL_FILTERS, .seed = 4, .lo = -7, .hi = 4096, .block = 36, .plane = 9, .seen = 3};
+    double w[16][36], sum[16] = {0}, most[16] = {0};
+
+    (void)state;
+    for (int64_t i = 0; i < 16 * 36; i++) {
+        const double v = w[i / 36][i % 36] = fill_elem(&f, DTYPE_F32, i);
+
+        sum[i / 36] += v;
+        most[i / 36] = fmax(most[i / 36], fabs(v));
+        assert_true(fabs(v) <= 7 || (i / 36 % 8 == 6 && fabs(v) == 4096));
+        if (i / 36 % 8 == 1)
+            assert_true(v == 0 || i % 36 / 9 != 1); /* dead */
+        if (i / 36 % 8 == 3)
+            assert_true(v == 0 || (i / 36 == 3 && i % 36 >= 18)); /* empty, at first or throughout */
+        if (i / 36 % 8 == 7)
+            assert_true(v == -7);
+    }
+    for (int r = 0; r < 3; r++)
+        assert_true(w[2][3 * r] == w[2][3 * r + 2]);
+    assert_true(w[2][9] != w[2][11] || w[2][12] != w[2][14] || w[2][15] != w[2][17]);
+    assert_true(sum[4] == 1 && most[4] == 1);
+    assert_memory_equal(w[5], w[0], sizeof w[0]);
+    assert_true(most[6] == 4096 && fabs(sum[6]) < 300);
+}
+
+static void two_of_one_seed_are_near(void **state)
+{
+    const struct program_fill a = {.kind = FILL_NEAR, .seed = 4, .lo = 1, .block = 1 << 22};
+    struct program_fill b = a;
+    int n_equal = 0;
+
+    (void)state;
+    b.hi = 1;
+    for (int64_t i = 0; i < 1000; i++) {
+        const double v = fill_elem(&a, DTYPE_F32, i), near = fill_elem(&b, DTYPE_F32, i);
+
+        assert_true((near < 0) == (i % 2 == 1) && fabs(fabs(near) - v) <= v * 0x1p-21);
+        n_equal += fabs(near) == v;
+    }
+    assert_in_range(n_equal, 120, 300); /* of five one */
+}
+
+static void picks_are_numbers_that_somebody_thinks_of(void **state)
+{
+    const struct program_fill f = {.kind = FILL_PICKS, .seed = 4, .lo = 0.3, .hi = -7, .step = 100, .block = 0};
+    struct program_fill above = f;
+    int n_zero = 0, n_one = 0, n_lo = 0, n_hi = 0, n_next = 0;
+
+    (void)state;
+    above.block = 1;
+    for (int64_t i = 0; i < 4000; i++) {
+        const double v = fill_elem(&f, DTYPE_F32, i);
+
+        assert_true(v == 0 || (fabs(v) <= 100 && fabs(v) >= 0.01));
+        assert_true(fill_elem(&above, DTYPE_F32, i) > 0);
+        n_zero += v == 0;
+        n_one += v == 1;
+        n_lo += v == (double)0.3f;
+        n_hi += v == -7;
+        n_next += v == 1 + 0x1p-23;
+    }
+    assert_true(n_zero > 40 && n_one > 100 && n_lo > 40 && n_hi > 40 && n_next > 10);
+}
+
 static void blob_fill_wants_the_exact_size(void **state)
 {
     struct blobs blobs;
@@ -487,6 +593,11 @@ int main(void)
         cmocka_unit_test(floats_have_some_near_a_large_step),
         cmocka_unit_test(floats_may_be_above_zero_or_not_zero),
         cmocka_unit_test(bands_are_few_large_usual_and_any),
+        cmocka_unit_test(pixels_are_flat_above_and_rows_may_be_mirrored),
+        cmocka_unit_test(rows_begin_like_others),
+        cmocka_unit_test(filters_are_of_kinds_that_somebody_looks_for),
+        cmocka_unit_test(two_of_one_seed_are_near),
+        cmocka_unit_test(picks_are_numbers_that_somebody_thinks_of),
         cmocka_unit_test(blob_fill_wants_the_exact_size),
         cmocka_unit_test(project_weights_are_whole_and_bounded),
         cmocka_unit_test(fills_that_differ_in_one_member_are_not_equal),

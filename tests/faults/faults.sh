@@ -86,7 +86,7 @@ copy_tree() {
 # make_all LOG: builds what changed. The tests' own limits of time go: a busy machine is no hang, see look.
 make_all() {
     { [ -f "$build/build.ninja" ] || cmake -G Ninja -S "$copy" -B "$build" -DCMAKE_BUILD_TYPE=Release; } >"$1" 2>&1 &&
-        cmake --build "$build" ${own:+--target "tests/$room/all"} -- -k 0 >>"$1" 2>&1 &&
+        cmake --build "$build" ${own:+--target "tests/$room/all" tune tune-agent tune-tracker} -- -k 0 >>"$1" 2>&1 &&
         find "$build" -name CTestTestfile.cmake -exec sed -i 's/ TIMEOUT "[0-9]*"//' {} +
 }
 

@@ -6,6 +6,7 @@
 # NVRTC and the peers (cuBLAS, cuDNN, cuSPARSE) are found on that machine. Their headers are needed here, with CUDA's in CUDA_HOME
 # (/usr/local/cuda); cuDNN's may be in CUDNN_HOME (PyPI's nvidia-cudnn-cu13: site-packages/nvidia/cudnn).
 #   --no-peers  a bench without peers; gpu_check.sh then wants --no-peers too
+# CMAKE_BUILD_TYPE=None: not optimised, quicker to make (Release otherwise).
 # The C library is that of Debian's release TUNE_SUITE, by default the one that runs here; the last line says which it wants (bookworm: 2.36).
 # Without --sysroot Debian's packages are unpacked into ${XDG_CACHE_HOME:-~/.cache}/tune-amd64/SUITE (a quarter of a minute, once).
 set -eu
@@ -54,7 +55,7 @@ log=$out/build.log
 tests="test_kernels_cuda test_mutants_cuda test_cuda"
 # shellcheck disable=SC2086 # a list of targets is meant
 if ! { cmake -G Ninja -B "$out" -S . -DCMAKE_TOOLCHAIN_FILE="$top/cmake/toolchain-sysroot.cmake" -DTUNE_ARCH=amd64 -DTUNE_SYSROOT="$sysroot" \
-    -DTUNE_STATIC=ON -DTUNE_WITHOUT="$without" -DCMAKE_BUILD_TYPE=Release -DCUBLAS_INCLUDE_DIR="$cuda" -DCUDNN_INCLUDE_DIR="$cudnn" \
+    -DTUNE_STATIC=ON -DTUNE_WITHOUT="$without" -DCMAKE_BUILD_TYPE="${CMAKE_BUILD_TYPE:-Release}" -DCUBLAS_INCLUDE_DIR="$cuda" -DCUDNN_INCLUDE_DIR="$cudnn" \
     -DCUSPARSE_INCLUDE_DIR="$cuda" && cmake --build "$out" --target tune tune-agent tune-tracker bench_ops bench_rates $tests; } >"$log" 2>&1; then
     tail -n 40 "$log" >&2
     fail "the build failed; all its words are in $log"

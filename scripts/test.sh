@@ -68,8 +68,8 @@ tests_of() {
     ctest --preset release -L "^($of)\$" -LE '^(slow|fuzz)$' "$@"
 }
 
-# All labels at once, two tests a core: half of their time they wait, or have one thread, and leave the core to another label's. Costly
-# ones begin (COST).
+# All labels at once, two tests a core: half of their time they wait, or have one thread, and leave the core to another label's. The
+# longest begin (tests/seconds.txt).
 say "tests: $*"
 jobs=$(nproc)
 export CMAKE_BUILD_PARALLEL_LEVEL="${CMAKE_BUILD_PARALLEL_LEVEL:-$jobs}" # of builds within tests

@@ -14,8 +14,19 @@ configure() {
     cmake -G "$generator" -S "$source" -B "$dir" "$@" >"$out" 2>&1
 }
 
+# The plain build: by clang where it is, not optimised and without asserts (both ways of them are built somewhere), warnings as errors. Tests that
+# have one folder for it share its objects.
+configure_plain() {
+    ! command -v clang-14 >/dev/null || set -- -DCMAKE_C_COMPILER=clang-14 -DTUNE_WERROR=ON "$@"
+    configure -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0 -DTUNE_ASSERTS=OFF "$@"
+}
+
 configured() {
     configure "$@" || fail "cmake $*: $(cat "$out")"
+}
+
+configured_plain() {
+    configure_plain "$@" || fail "cmake $*: $(cat "$out")"
 }
 
 # says WORDS: configuring has said them, on one line.

@@ -25,7 +25,7 @@ fi
 major=$(sed -n 's/^# *define DNNL_VERSION_MAJOR //p' "$prefix/usr/include/oneapi/dnnl/dnnl_version.h")
 [ "$major" -lt 3 ] || skip "this Debian's oneDNN is $major, not too old"
 
-configured -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0 -DCMAKE_PREFIX_PATH="$prefix/usr"
+configured_plain -DCMAKE_PREFIX_PATH="$prefix/usr"
 says "onednn $major."
 says "(in $prefix/usr/include): 3.0 or newer is wanted, left out"
 builds bench_ops

@@ -8,12 +8,12 @@ shift 3
 . "$source/tests/build/build.sh"
 
 unknown_names_are_refused() {
-    if configure -DTUNE_WITHOUT=sqlite; then fail "TUNE_WITHOUT=sqlite was to be refused"; fi
+    if configure_plain -DTUNE_WITHOUT=sqlite; then fail "TUNE_WITHOUT=sqlite was to be refused"; fi
     says "TUNE_WITHOUT: 'sqlite' is no optional package; there are:"
 }
 
 needed_packages_that_are_missing_stand_in_one_message() {
-    if PKG_CONFIG_LIBDIR=/nowhere configure; then fail "a build without any library was to be refused"; fi
+    if PKG_CONFIG_LIBDIR=/nowhere configure_plain; then fail "a build without any library was to be refused"; fi
     [ "$(grep -c '^CMake Error' "$out")" -eq 1 ] || fail "one error was expected: $(cat "$out")"
     for debian in libcjson-dev libsqlite3-dev libcurl4-openssl-dev libexpat1-dev ocl-icd-opencl-dev zlib1g-dev scripts/install_deps.sh; do
         says "$debian"
@@ -21,7 +21,7 @@ needed_packages_that_are_missing_stand_in_one_message() {
 }
 
 without_cmocka_there_are_programs_and_no_tests() {
-    configured -DTUNE_WITHOUT=cmocka
+    configured_plain -DTUNE_WITHOUT=cmocka
     says "Neither tests nor benches are built: they need cmocka"
     grep -q '/cli/main\.c"' "$dir/compile_commands.json" || fail "no tune without cmocka"
     if grep -q "\"file\": \"$source/tests/" "$dir/compile_commands.json"; then fail "parts of tests are built without cmocka"; fi
@@ -43,7 +43,7 @@ mark_of() {
 
 # left_out NAME...: benches build without them
 left_out() {
-    configured -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0 -DTUNE_WITHOUT="$(echo "$*" | tr ' ' ';')"
+    configured_plain -DTUNE_WITHOUT="$(echo "$*" | tr ' ' ';')"
     says "left out by TUNE_WITHOUT: $(echo "$*" | sed 's/ /, /g')"
     for name in "$@"; do
         if grep -q -- "$(mark_of "$name")" "$dir/compile_commands.json"; then fail "programs have $name in spite of TUNE_WITHOUT"; fi

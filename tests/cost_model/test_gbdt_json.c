@@ -166,10 +166,12 @@ static void trees_that_are_none_are_refused(void **state)
         {"{\"nodes\":[0,1,0,0,-2],\"leaves\":[1,2]}", "behind"},
         {"{\"nodes\":[0,1,0,-1,-1],\"leaves\":[1,2]}", "leaf of its own"},
         {"{\"nodes\":[1,1,0,-1,-2],\"leaves\":[1,2]}", "column"},
-        {"{\"nodes\":[0,1,0,-1,-3],\"leaves\":[1,2,3]}", "leaves"},
+        {"{\"nodes\":[0,1,0,-1,-3],\"leaves\":[1,2,3]}", "leaves: 3 numbers, expected 2 to 2"},
         {"{\"nodes\":[0,255,0,-1,-2],\"leaves\":[1,2]}", "whole number"},
         {"{\"nodes\":[0,1,0,-1],\"leaves\":[1]}", "five"},
         {"{\"nodes\":[],\"leaves\":[1e39]}", "finite"},
+        {"{\"nodes\":[0,1,0,-1,-2],\"leaves\":[1,\"2\"]}", "leaves[1]: expected a finite number"},
+        {"{\"nodes\":[0,1,0,-1,-2],\"leaves\":[null,2]}", "leaves[0]: expected a finite number"},
         {"{\"nodes\":[0,1.5,0,-1,-2],\"leaves\":[1,2]}", "whole number"},
         {"7", "nodes"},
     };

@@ -1,11 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # faults.sh - plants small faults into a copy of the tree, one at a time, and tells which of them the tests see.
-#   faults.sh [--set FILE] [--room ROOM] [--only ID] [--label LABEL] [--jobs N] [--list]
+#   faults.sh [--set FILE] [--room ROOM] [--only ID] [--label LABEL] [--within S] [--own]
+#             [--jobs N] [--list]
 #   --set FILE     the faults (tests/faults/set.txt, whose head has the format)
 #   --room ROOM    only the faults of one room
 #   --only ID      only this one
 #   --label LABEL  the tests that look (unit); of others (e.g. farm) one runs at a time
+#   --within S     of other rooms only the tests that take no longer than S seconds by themselves
+#   --own          only the tests of --room are built and run: minutes, for drawn sets (draw.py)
 #   --list         names the faults and ends
 # Faults in C are compiled in all at once and chosen by the variable TUNE_FAULT; what is no C, or goes as text into bundles, is
 # built anew for its turn. Only tests that reach the place run, those of the fault's own room first, up to the first that fails; a test
@@ -19,17 +22,21 @@ set_file=tests/faults/set.txt
 room=
 only=
 label=unit
+within=1e9
+own=
 jobs=
 list=
 while [ $# -gt 0 ]; do
     case "$1" in
-    --set | --room | --only | --label | --jobs) [ $# -gt 1 ] || fail "$1 needs a value" ;;
+    --set | --room | --only | --label | --within | --jobs) [ $# -gt 1 ] || fail "$1 needs a value" ;;
     esac
     case "$1" in
     --set) set_file=$2; shift ;;
     --room) room=$2; shift ;;
     --only) only=$2; shift ;;
     --label) label=$2; shift ;;
+    --within) within=$2; shift ;;
+    --own) own=own ;;
     --jobs) jobs=$2; shift ;;
     --list) list=1 ;;
     -h | --help) head_comment "$0" ;;
@@ -37,6 +44,7 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
+[ -z "$own" ] || [ -d "tests/$room" ] || fail "--own needs the --room whose tests they are"
 [ -n "$jobs" ] || case "$label" in unit | kernels | cuda) jobs=2 ;; *) jobs=1 ;; esac
 [ -r "$set_file" ] || fail "$set_file cannot be read"
 : "${TUNE_TEST_DATA:=}"
@@ -45,7 +53,7 @@ export TUNE_TEST_DATA
 work=$PWD/build-faults
 copy=$work/tree       # what is built
 staged=$work/staged   # files with choices
-build=$work/build
+build=$copy/build     # as people have it: a compiler's cache finds its objects
 tab=$(printf '\t')
 mkdir -p "$copy" "$work/turn"
 
@@ -70,7 +78,7 @@ copy_tree() {
     while IFS= read -r path; do
         [ ! -f "$path" ] || put "$path"
     done <"$work/files"
-    (cd "$copy" && find . -type f | sed 's|^\./||' | sort) | comm -13 "$work/files" - | while IFS= read -r path; do
+    (cd "$copy" && find . -path ./build -prune -o -type f -print | sed 's|^\./||' | sort) | comm -13 "$work/files" - | while IFS= read -r path; do
         rm -f "$copy/$path"
     done
 }
@@ -78,7 +86,7 @@ copy_tree() {
 # make_all LOG: builds what changed. The tests' own limits of time go: a busy machine is no hang, see look.
 make_all() {
     { [ -f "$build/build.ninja" ] || cmake -G Ninja -S "$copy" -B "$build" -DCMAKE_BUILD_TYPE=Release; } >"$1" 2>&1 &&
-        cmake --build "$build" -- -k 0 >>"$1" 2>&1 &&
+        cmake --build "$build" ${own:+--target "tests/$room/all" tune tune-agent tune-tracker} -- -k 0 >>"$1" 2>&1 &&
         find "$build" -name CTestTestfile.cmake -exec sed -i 's/ TIMEOUT "[0-9]*"//' {} +
 }
 
@@ -99,12 +107,12 @@ alone() {
 
 # Not again while what passed is what is built.
 run_without_faults() {
-    if grep -q 'no work to do' "$work/make" && [ "$(cat "$work/passed" 2>/dev/null)" = "$label $set_file" ]; then
+    if grep -q 'no work to do' "$work/make" && [ "$(cat "$work/passed" 2>/dev/null)" = "$label $set_file $own" ]; then
         return 0
     fi
     rm -rf "$work/passed" "$work/reached" "$work/seconds" "$work/failed" "$work/alone"
     mkdir "$work/reached" "$work/seconds" "$work/failed" "$work/alone"
-    names_of "$build" >"$work/tests"
+    names_of "$build${own:+/tests/$room}" >"$work/tests"
     [ -s "$work/tests" ] || fail "no tests with the label '$label'"
     n=0
     while IFS= read -r name; do
@@ -118,7 +126,7 @@ run_without_faults() {
         cat "$work/alone/$(basename "$name")" >&2
         fail "$(basename "$name") fails without any fault"
     done
-    echo "$label $set_file" >"$work/passed"
+    echo "$label $set_file $own" >"$work/passed"
 }
 
 # order NUMBER ROOM WAY: "seconds test" of those that may see the fault; its room's first, then the quick ones.
@@ -129,7 +137,7 @@ order() {
         other=1
         ! grep -qx "$name" "$work/own" || other=0
         echo "$other $(cat "$work/seconds/$name")"
-    done <"$work/tests" | sort -k1,1n -k2,2n | cut -d' ' -f2-
+    done <"$work/tests" | awk -v most="$within" '$1 == 0 || $2 <= most' | sort -k1,1n -k2,2n | cut -d' ' -f2-
 }
 
 # seen_in OUTPUT: the test that failed and how, of a run of ctest.

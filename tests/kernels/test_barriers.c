@@ -114,7 +114,7 @@ static bool has_barriers(const struct template *t, const struct workload *w, con
 
     program_init(&p);
     blobs_init(&blobs, (size_t)1 << 28);
-    assert_int_equal(template_program(t, w, d, s, c, &p, &blobs, NULL), ERR_OK);
+    assert_int_equal(template_kernels(t, w, d, s, c, &p, &blobs, NULL), ERR_OK);
     for (size_t i = 0; i < p.n_modules; i++) {
         const char *end, *at = own_text(blobs_get(&blobs, p.modules[i].source.hex), &end);
 

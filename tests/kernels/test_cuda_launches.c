@@ -171,7 +171,7 @@ static void compare(const struct pair *pair, const struct config *c, const char 
         struct why why = {""};
 
         blobs_init(&blobs[k], (size_t)1 << 28);
-        if (template_program(pair->t, pair->w, pair->d[k], pair->s[k], k ? &other : c, &p[k], &blobs[k], &why))
+        if (template_kernels(pair->t, pair->w, pair->d[k], pair->s[k], k ? &other : c, &p[k], &blobs[k], &why))
             failed(pair->t, shape, why.text);
     }
     found = program_difference(&p[0], &p[1]);

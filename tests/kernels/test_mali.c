@@ -41,7 +41,7 @@ static int64_t check_program(const struct template *t, const struct workload *w,
     int64_t local;
 
     blobs_init(&blobs, (size_t)1 << 28);
-    if (template_program(t, w, &mali_t860, s, c, &p, &blobs, &why))
+    if (template_kernels(t, w, &mali_t860, s, c, &p, &blobs, &why))
         fail_msg("%s: %s", t->id, why.text);
     n_seen++;
     local = p.needs_local_bytes;

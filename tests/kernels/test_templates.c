@@ -151,12 +151,6 @@ static void check_fallback(const struct template *t, const struct workload *w, c
         fail_msg("%s: the default for %s on class %s violates %s", t->id, text, device_class_name(d->kind), violated);
 }
 
-static void every_space_holds_its_default(void **state)
-{
-    (void)state;
-    for_all(check_fallback);
-}
-
 /* What a program says it needs is what its launches and its config ask for. */
 static void check_needs(const struct template *t, const struct space *s, const struct config *c,
                         const struct program *p, const char *text)
@@ -221,12 +215,6 @@ static void check_program(const struct template *t, const struct workload *w, co
     draw_fini(&draw);
 }
 
-static void programs_are_sane_and_within_the_device(void **state)
-{
-    (void)state;
-    for_all(check_program);
-}
-
 /* Arrays of a group of 64, counted in the kernels' text: a float for each work-item and sum, a top for each in the type
  * that is computed in. A work-item alone and columns have none. */
 static void arrays_of_groups_are_counted(void **state)
@@ -284,10 +272,19 @@ static void check_features(const struct template *t, const struct workload *w, c
             fail_msg("%s on %s: %s cannot be computed", t->id, text, space_feature_name(s, i));
 }
 
-static void derived_quantities_can_be_computed(void **state)
+static void check(const struct template *t, const struct workload *w, const struct device_desc *d,
+                  const struct space *s, const char *text)
+{
+    check_fallback(t, w, d, s, text);
+    check_program(t, w, d, s, text);
+    check_features(t, w, d, s, text);
+}
+
+/* On one way through all spaces, which take longer to make than to look at. */
+static void spaces_hold_their_defaults_programs_are_sane_and_derived_quantities_can_be_computed(void **state)
 {
     (void)state;
-    for_all(check_features);
+    for_all(check);
 }
 
 /* Layers of the networks are large: only their spaces and defaults are made here. */
@@ -492,10 +489,8 @@ static void licences_are_no_part_of_programs(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_space_holds_its_default),
+        cmocka_unit_test(spaces_hold_their_defaults_programs_are_sane_and_derived_quantities_can_be_computed),
         cmocka_unit_test(arrays_of_groups_are_counted),
-        cmocka_unit_test(programs_are_sane_and_within_the_device),
-        cmocka_unit_test(derived_quantities_can_be_computed),
         cmocka_unit_test(layers_of_networks_have_defaults),
         cmocka_unit_test(persistent_steps_of_many_sums_are_not_unrolled),
         cmocka_unit_test(what_a_template_lacks_is_said_in_words),

@@ -50,7 +50,7 @@ static void write_config(struct writer *to, const struct template *t, const stru
     bool ok;
 
     blobs_init(&blobs, (size_t)1 << 28);
-    ok = template_program(t, w, &mali_t860, s, c, &p, &blobs, &why) == ERR_OK;
+    ok = template_kernels(t, w, &mali_t860, s, c, &p, &blobs, &why) == ERR_OK;
     if (!ok)
         fprintf(stderr, "%s: %s\n", t->id, why.text);
     for (size_t k = 0; ok && k < p.n_modules; k++)

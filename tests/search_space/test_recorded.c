@@ -74,6 +74,22 @@ static void rows_and_configs_name_each_other(void **state)
     recorded_close(NULL);
 }
 
+/* The first of the product. */
+static void one_row_is_a_recording(void **state)
+{
+    struct recorded *r = NULL;
+    struct why why = {""};
+
+    (void)state;
+    if (open_made("[]", "1,a,ok,2.5,90,50,1,30,9\n", &r, &why))
+        fail_msg("%s", why.text);
+    assert_int_equal(recorded_n_rows(r), 1);
+    assert_int_equal(space_index(recorded_space(r), &recorded_row(r, 0)->config), 0);
+    assert_int_equal(recorded_find(r, &recorded_row(r, 0)->config), 0);
+    assert_true(recorded_optimum_ms(r) == 2.5);
+    recorded_close(r);
+}
+
 static void unknown_restrictions_make_the_rows_the_constraint(void **state)
 {
     struct recorded *r = NULL;
@@ -177,6 +193,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_and_configs_name_each_other),
+        cmocka_unit_test(one_row_is_a_recording),
         cmocka_unit_test(unknown_restrictions_make_the_rows_the_constraint),
         cmocka_unit_test(malformed_recordings_are_refused_with_the_line),
         cmocka_unit_test(a_config_that_is_there_twice_is_told_with_both_lines),

@@ -400,6 +400,7 @@ static void names_and_words_have_a_greatest_length(void **state)
     const char *const words[] = {word};
     const double one[] = {1, 2};
     struct space *s = NULL;
+    struct why why = {""};
     struct config c;
 
     (void)state;
@@ -407,7 +408,9 @@ static void names_and_words_have_a_greatest_length(void **state)
     memset(word, 'w', sizeof word);
     assert_int_equal(space_new(&s), ERR_OK);
     name[SPACE_NAME_BYTES] = word[SPACE_WORD_BYTES] = '\0';
-    assert_int_equal(space_add_knob(s, name, one, 2, NULL), ERR_LIMIT);
+    assert_int_equal(space_add_knob(s, name, one, 2, &why), ERR_LIMIT);
+    if (!strstr(why.text, "longer than 47 bytes"))
+        fail_msg("'%s'", why.text);
     assert_int_equal(space_add_knob_words(s, "w", words, 1, NULL), ERR_INPUT);
     name[SPACE_NAME_BYTES - 1] = word[SPACE_WORD_BYTES - 1] = '\0';
     assert_int_equal(space_add_knob(s, name, one, 2, NULL), ERR_OK);

@@ -225,6 +225,34 @@ static void a_million_million_configs_are_counted_in_little_memory(void **state)
     space_free(s);
 }
 
+/* More operands than are ever taken apart. */
+static void a_sum_of_hundreds_is_worked_out(void **state)
+{
+    static const double values[] = {0, 1, 2};
+
+    (void)state;
+    for (int n = 254; n < 260; n++) {
+        struct space *s = NULL;
+        struct valid_set *v;
+        struct buf text;
+
+        buf_init(&text, 4096);
+        assert_int_equal(space_new(&s), ERR_OK);
+        for (int i = 0; i < 3; i++)
+            assert_int_equal(space_add_knob(s, (const char *[]){"a", "b", "c"}[i], values, 3, NULL), ERR_OK);
+        for (int i = 0; i < n; i++)
+            buf_printf(&text, "%s%c", i ? "+" : "", "abc"[i % 3]);
+        buf_printf(&text, "<=%d", n);
+        assert_int_equal(space_add_constraint(s, buf_text(&text), NULL), ERR_OK);
+        assert_int_equal(space_seal(s, NULL), ERR_OK);
+        v = set_of(s);
+        check_against_product(s, v);
+        valid_set_free(v);
+        space_free(s);
+        buf_fini(&text);
+    }
+}
+
 static void samples_are_uniform(void **state)
 {
     enum { N = 60000 };
@@ -448,6 +476,7 @@ int main(void)
         cmocka_unit_test(a_list_of_all_holds_what_ranks_give),
         cmocka_unit_test(a_list_from_anywhere_holds_what_ranks_give),
         cmocka_unit_test(a_million_million_configs_are_counted_in_little_memory),
+        cmocka_unit_test(a_sum_of_hundreds_is_worked_out),
         cmocka_unit_test(samples_are_uniform),
         cmocka_unit_test(an_empty_set_answers_everything),
         cmocka_unit_test(a_word_alone_is_never_true),

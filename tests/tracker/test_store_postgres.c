@@ -10,6 +10,7 @@
 #include "tracker/store.h"
 
 #include <libpq-fe.h>
+#include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -38,6 +39,24 @@ static int64_t wall(void *arg)
 }
 
 static const struct clock a_clock = {now, wall, NULL, NULL};
+
+/* The store asks after a server that was silent for ten seconds. Here they are a third of one. */
+#define SILENT_MS 10000
+#define SHORT_MS 300
+
+int __real_poll(struct pollfd *polled, nfds_t n, int timeout_ms);
+int __wrap_poll(struct pollfd *polled, nfds_t n, int timeout_ms);
+
+static atomic_int n_silences;
+
+int __wrap_poll(struct pollfd *polled, nfds_t n, int timeout_ms)
+{
+    const int found = __real_poll(polled, n, timeout_ms == SILENT_MS ? SHORT_MS : timeout_ms);
+
+    if (found == 0 && timeout_ms == SILENT_MS)
+        atomic_fetch_add(&n_silences, 1);
+    return found;
+}
 
 /* A store in a place of its own, with a job that was committed. */
 static struct place *place_new(void)
@@ -202,45 +221,95 @@ static void *thaw(void *arg)
     return arg;
 }
 
+/* Somebody who waits for a server, in a thread of its own: three wait at once. */
+struct waiter {
+    void (*wait)(struct waiter *w);
+    struct place *place;
+    enum err err;
+    struct why why;
+    pthread_t thread;
+};
+
+static void waits_for_a_commit(struct waiter *w)
+{
+    w->err = ops->commit(w->place->s, &w->why);
+}
+
+static void waits_for_a_flush(struct waiter *w)
+{
+    w->err = ops->flush(w->place->s, &w->why);
+}
+
+/* More than the socket takes. */
+static void waits_to_send(struct waiter *w)
+{
+    char large[20000];
+
+    memset(large, 'x', sizeof large);
+    large[sizeof large - 1] = '\0';
+    for (int64_t id = 2; id < 400 && !w->err; id++) {
+        const struct job_row row = {.id = id, .title = "t", .user = "u", .key = "k", .body = large, .request = "r"};
+
+        w->err = ops->job_put(w->place->s, &row);
+    }
+    ops->words(w->place->s, &w->why);
+}
+
+static void *waits(void *arg)
+{
+    struct waiter *w = arg;
+
+    w->wait(w);
+    return NULL;
+}
+
 /* Stopped, or its machine is, with the connections open: what waits for it ends, and says so. */
 static void a_server_that_stands_still_is_given_up(void **state)
 {
-    struct place *p[3];
-    struct why why[3] = {{""}, {""}, {""}};
-    char large[20000];
+    struct waiter all[] = {{waits_for_a_commit}, {waits_for_a_flush}, {waits_to_send}};
+    const size_t n = sizeof all / sizeof *all;
     pthread_t thread;
 
     (void)state;
-    for (int i = 0; i < 3; i++)
-        p[i] = place_new();
+    for (size_t i = 0; i < n; i++)
+        all[i].place = place_new();
     postgres_signal(&server, SIGSTOP);
     atomic_store(&is_over, false);
     pthread_create(&thread, NULL, thaw, NULL);
-    place_job(p[0], 2, JOB_OPEN, 0);
-    assert_int_equal(ops->commit(p[0]->s, &why[0]), ERR_IO);
-    assert_int_equal(ops->flush(p[1]->s, &why[1]), ERR_IO);
-    memset(large, 'x', sizeof large);
-    for (int64_t id = 2; id < 400 && !why[2].text[0]; id++) { /* more than the socket takes */
-        const struct job_row row = {.id = id, .title = "t", .user = "u", .key = "k", .body = large, .request = "r"};
-
-        large[sizeof large - 1] = '\0';
-        if (ops->job_put(p[2]->s, &row) != ERR_OK)
-            ops->words(p[2]->s, &why[2]);
-    }
+    place_job(all[0].place, 2, JOB_OPEN, 0);
+    for (size_t i = 0; i < n; i++)
+        pthread_create(&all[i].thread, NULL, waits, &all[i]);
+    for (size_t i = 0; i < n; i++)
+        pthread_join(all[i].thread, NULL);
     atomic_store(&is_over, true);
     pthread_join(thread, NULL);
-    for (int i = 0; i < 3; i++) {
-        if (!strstr(why[i].text, "has not answered for 10 s"))
-            fail_msg("%d: '%s'", i, why[i].text);
-        place_free(p[i]);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(all[i].err, ERR_IO);
+        if (!strstr(all[i].why.text, "has not answered for 10 s"))
+            fail_msg("%zu: '%s'", i, all[i].why.text);
+        place_free(all[i].place);
     }
 }
 
+static atomic_bool is_held;
+
+/* Until whoever waits for it has asked twice. */
 static void *hold_jobs(void *arg)
 {
     const struct place *p = arg;
+    char info[600];
+    PGconn *db;
+    PGresult *r;
 
-    postgres_run(&server, p->dir, "LOCK TABLE jobs; SELECT pg_sleep(13)");
+    snprintf(info, sizeof info, "postgres:%s", p->dir);
+    db = PQconnectdb(info);
+    r = PQexec(db, "BEGIN; LOCK TABLE jobs");
+    atomic_store(&n_silences, 0);
+    atomic_store(&is_held, PQresultStatus(r) == PGRES_COMMAND_OK);
+    for (int i = 0; i < 1100 && atomic_load(&n_silences) < 2; i++)
+        clock_sleep_ms(50);
+    PQclear(r);
+    PQfinish(db);
     return NULL;
 }
 
@@ -251,10 +320,13 @@ static void a_server_that_is_busy_is_waited_for(void **state)
     pthread_t thread;
 
     pthread_create(&thread, NULL, hold_jobs, p);
-    clock_sleep_ms(500);
+    for (int i = 0; i < 1100 && !atomic_load(&is_held); i++)
+        clock_sleep_ms(10);
+    assert_true(atomic_load(&is_held));
     place_job(p, 2, JOB_OPEN, 0);
     place_commit(p);
     pthread_join(thread, NULL);
+    assert_true(atomic_load(&n_silences) >= 2);
     assert_int_equal(n_jobs_in(p), 2);
 }
 

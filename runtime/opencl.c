@@ -6,9 +6,9 @@
 #include "core/clock.h"
 #include "core/err.h"
 #include "exec/exec_cl_launch.h"
+#include "runtime/fence.h"
 #include "runtime/load.h"
 #include "runtime/opencl_binary.h"
-#include "runtime/fence.h"
 #include "runtime/opencl_memory.h"
 
 #include <assert.h>

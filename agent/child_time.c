@@ -134,10 +134,11 @@ static void load_anchor(struct timed *t, const char *hex)
     t->batch.anchor = &t->anchor;
 }
 
-/* Apart from the rounds: a second for each, in which nothing is compared. */
+/* Apart from the rounds: a second for each, in which nothing is compared, behind one of rest. */
 static void measure_energy(struct timed *t)
 {
     const struct child *c = t->child;
+    bool rested = false;
 
     for (int i = 0; i < t->batch.n_items; i++) {
         struct measure_item *m = &t->items[i];
@@ -145,7 +146,11 @@ static void measure_energy(struct timed *t)
         if (!t->wants_energy[i] || m->e || m->series.n == 0)
             continue;
         child_at(t->child, "time", i);
-        m->e = energy_of_run(c->ops, c->device, m->loaded, NULL, &t->energy_j[i], &m->why);
+        if (!rested)
+            m->e = energy_at_rest(c->ops, c->device, NULL, &t->cool.rest_w, &m->why);
+        rested = rested || !m->e;
+        if (!m->e)
+            m->e = energy_of_run(c->ops, c->device, m->loaded, t->cool.rest_w, NULL, &t->energy_j[i], &m->why);
         t->no_energy[i] = m->e == ERR_UNSUPPORTED;
     }
 }

@@ -66,6 +66,8 @@ cJSON *cool_to_json(const struct cool *c)
     sense_add_json(o, "after", &c->after, &ok);
     if (c->waited_s > 0)
         json_add_real(o, "waited_s", (double)(int64_t)(c->waited_s * 10 + 0.5) / 10, &ok);
+    if (c->rest_w > 0)
+        json_add_real(o, "rest_w", c->rest_w, &ok);
     if (c->hot)
         json_add_bool(o, "hot", true, &ok);
     if (ok && cJSON_GetArraySize(o) > 0)

@@ -19,7 +19,8 @@ struct cool {
     const struct clock *clock; /* of waiting; NULL = the machine's */
     struct sense before, during, after;
     double waited_s;
-    bool hot; /* over the limit still when the wait was given up */
+    double rest_w; /* at rest, where energy was measured (energy.h); 0 = it was not */
+    bool hot;      /* over the limit still when the wait was given up */
 };
 
 /* Waits as the rules say, at most COOL_MAX_S; calls `alive` every half second. Then takes c->before. */
@@ -31,8 +32,8 @@ void cool_during(struct cool *c);
 /* A reading after it. */
 void cool_after(struct cool *c);
 
-/* {"before", "during", "after": as sense_add_json, "waited_s", "hot"}, what is not known left out; NULL when nothing
- * is, or on lack of memory. */
+/* {"before", "during", "after": as sense_add_json, "waited_s", "rest_w", "hot"}, what is not known left out; NULL when
+ * nothing is, or on lack of memory. */
 cJSON *cool_to_json(const struct cool *c);
 
 #endif

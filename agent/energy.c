@@ -9,21 +9,28 @@
 #define SPAN_NS 1000000000LL    /* measured, at least */
 #define TICK_MAX_NS 300000000LL /* counters are brought up to date several times a second */
 #define SAMPLE_NS 10000000LL    /* between readings */
+#define NAP_MS 5                /* of a device at rest */
 
 struct energy {
     const struct device_ops *ops;
     struct device *device;
-    struct loaded *loaded;
+    struct loaded *loaded; /* NULL: the device rests */
     const struct clock *clock;
     struct why *why;
-    int64_t n_runs, read_ns; /* runs so far; when the sensors were read last */
+    int64_t n_runs, read_ns; /* runs or naps so far; when the sensors were read last */
     struct sense now;
 };
 
 static enum err run_once(struct energy *x)
 {
+    int64_t ns;
+
     x->n_runs++;
-    return x->ops->run(x->loaded, PHASE_RUN, NULL, NULL, x->why);
+    if (!x->loaded) {
+        clock_wait_ms(x->clock, NAP_MS);
+        return ERR_OK;
+    }
+    return x->ops->run(x->loaded, PHASE_RUN, &ns, NULL, x->why);
 }
 
 static enum err read_sensors(struct energy *x)
@@ -52,11 +59,16 @@ static enum err run_until(struct energy *x, int64_t until_ns, bool tick, double 
     return e;
 }
 
-/* Between two ticks of the counter, else between two readings of power. */
-static enum err measure(struct energy *x, double *energy_j)
+/* What a span of time took, between two ticks of the counter, else between two readings of power. */
+struct span {
+    double joules, seconds;
+};
+
+static enum err measure(struct energy *x, struct span *out)
 {
     const bool counts = (x->now.known & SENSE_ENERGY) != 0;
     double joules = 0, from_j;
+    int64_t from_ns;
     enum err e = run_until(x, clock_read_ns(x->clock) + WARM_NS, false, &joules);
 
     if (!e && counts)
@@ -64,6 +76,7 @@ static enum err measure(struct energy *x, double *energy_j)
     if (!e)
         e = read_sensors(x);
     from_j = x->now.energy_j;
+    from_ns = x->read_ns;
     x->n_runs = 0;
     joules = 0;
     if (!e)
@@ -71,25 +84,48 @@ static enum err measure(struct energy *x, double *energy_j)
     if (!e && counts)
         e = run_until(x, clock_read_ns(x->clock) + TICK_MAX_NS, true, &joules);
     assert(e || x->n_runs > 0);
-    if (!e)
-        *energy_j = (counts ? x->now.energy_j - from_j : joules) / (double)x->n_runs;
+    *out = (struct span){counts ? x->now.energy_j - from_j : joules, 1e-9 * (double)(x->read_ns - from_ns)};
     return e;
 }
 
-enum err energy_of_run(const struct device_ops *ops, struct device *d, struct loaded *l, const struct clock *clock,
-                       double *energy_j, struct why *why)
+static enum err start(struct energy *x)
+{
+    if (!x->ops->sense || read_sensors(x) != ERR_OK || !(x->now.known & (SENSE_ENERGY | SENSE_POWER)))
+        return why_set(x->why, ERR_UNSUPPORTED,
+                       "the device tells neither energy nor power: only --objective time is possible on it");
+    return ERR_OK;
+}
+
+enum err energy_at_rest(const struct device_ops *ops, struct device *d, const struct clock *clock, double *rest_w,
+                        struct why *why)
+{
+    struct energy x = {.ops = ops, .device = d, .clock = clock, .why = why};
+    struct span span;
+    enum err e = start(&x);
+
+    if (!e)
+        e = measure(&x, &span);
+    if (!e)
+        *rest_w = span.seconds > 0 ? span.joules / span.seconds : 0;
+    return e;
+}
+
+enum err energy_of_run(const struct device_ops *ops, struct device *d, struct loaded *l, double rest_w,
+                       const struct clock *clock, double *energy_j, struct why *why)
 {
     struct energy x = {.ops = ops, .device = d, .loaded = l, .clock = clock, .why = why};
-    double joules = 0;
-    enum err e;
+    struct span span;
+    enum err e = start(&x);
 
-    if (!ops->sense || read_sensors(&x) != ERR_OK || !(x.now.known & (SENSE_ENERGY | SENSE_POWER)))
-        return why_set(why, ERR_UNSUPPORTED,
-                       "the device tells neither energy nor power: only --objective time is possible on it");
-    e = measure(&x, &joules);
-    if (!e && !(joules > 0))
-        return why_set(why, ERR_DEVICE, "the device's energy readings did not move within a second");
+    assert(l);
     if (!e)
-        *energy_j = joules;
-    return e;
+        e = measure(&x, &span);
+    if (e)
+        return e;
+    if (!(span.joules > 0))
+        return why_set(why, ERR_DEVICE, "the device's energy readings did not move within a second");
+    if (!(span.joules > rest_w * span.seconds))
+        return why_set(why, ERR_DEVICE, "its runs take no more power than the device at rest, %.4g W", rest_w);
+    *energy_j = (span.joules - rest_w * span.seconds) / (double)x.n_runs;
+    return ERR_OK;
 }

@@ -72,7 +72,8 @@ static void read_body(struct trial *t, const struct trial_grant *grant, const st
     COPY(r->objective, body.objective);
     t->least_flops = fmax(body.least_flops, 0);
     t->wants_energy = r->objective[0] != '\0';
-    snprintf(r->protocol, sizeof r->protocol, TIMING_PROTOCOL "%s%s", t->wants_energy ? "+" : "", r->objective);
+    snprintf(r->protocol, sizeof r->protocol, TIMING_PROTOCOL "%s%s%s", t->wants_energy ? "+" : "", r->objective,
+             t->wants_energy ? "-rest" : "");
     r->seed = (int64_t)fmin(fmax(body.seed, -9e15), 9e15);
     if (sha256_is_hex(body.sheet)) {
         COPY(t->sheet_name.hex, body.sheet);

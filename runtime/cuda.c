@@ -17,7 +17,7 @@
 struct choice {
     char device[MAX_SELECTOR]; /* an index, a UUID, or "" = the first */
     enum graph_mode graph;
-    bool cold;
+    bool cold, clocks;
 };
 
 static enum err read_option(const char *word, struct choice *c, struct why *why)
@@ -31,12 +31,17 @@ static enum err read_option(const char *word, struct choice *c, struct why *why)
         c->cold = true;
         return ERR_OK;
     }
+    if (strcmp(word, "clocks") == 0) {
+        c->clocks = true;
+        return ERR_OK;
+    }
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
         if (strcmp(word, modes[i].word) == 0) {
             c->graph = modes[i].mode;
             return ERR_OK;
         }
-    return why_set(why, ERR_INPUT, "unknown option '%s' of a CUDA device, expected cold or graph=auto|on|off", word);
+    return why_set(why, ERR_INPUT, "unknown option '%s' of a CUDA device, expected cold, clocks or graph=auto|on|off",
+                   word);
 }
 
 /* "INDEX or UUID[,OPTION]..." */
@@ -146,8 +151,11 @@ static enum err take_context(struct device *d, struct why *why)
 
 static void close_device(struct device *d)
 {
+    const struct nvml_hold own = {0, 0};
+
     if (!d)
         return;
+    (void)cuda_hold(d, &own, NULL);
     if (d->context)
         leave_context(d);
     nvrtc_close(d->nvrtc);
@@ -166,7 +174,10 @@ static enum err open_chosen(const struct choice *c, struct device *d, struct why
     d->graph = c->graph;
     d->gate.clock_khz = cuda.cuDeviceGetAttribute(&khz, CUDA_CLOCK_KHZ, d->id) == 0 && khz > 0 ? khz : 0;
     nvml_find(d->uuid, &d->nvml);
-    return c->cold ? make_cold(d, why) : ERR_OK;
+    if (c->clocks)
+        e = nvml_hold(&d->nvml, &d->hold, why); /* as it is without us, whoever was killed before */
+    d->may_hold = c->clocks && !e;
+    return e || !c->cold ? e : make_cold(d, why);
 }
 
 static enum err cuda_open(const char *selector, struct device **out, struct why *why)
@@ -242,7 +253,8 @@ enum err cuda_blame(struct device *d, const struct loaded *l, struct why *why, c
 
 const struct device_ops cuda_device_ops = {
     .name = "cuda",
-    .summary = "NVIDIA devices through libcuda.so.1 and NVRTC: cuda[:INDEX or GPU-UUID][,graph=auto|on|off][,cold]",
+    .summary =
+        "NVIDIA devices through libcuda.so.1 and NVRTC: cuda[:INDEX or GPU-UUID][,graph=auto|on|off][,cold][,clocks]",
     .list = cuda_list,
     .open = cuda_open,
     .close = close_device,

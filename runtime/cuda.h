@@ -28,6 +28,8 @@ struct device {
     char uuid[CUDA_UUID_BYTES]; /* "GPU-01234567-..."; "" = not told */
     struct nvrtc *nvrtc;        /* opened by the first module that needs it */
     struct nvml_device nvml;    /* sensors; not there: nothing is known */
+    bool may_hold;              /* programs may say at which clock and power they run */
+    struct nvml_hold hold;      /* at which the device is held */
     enum graph_mode graph;
     /* Cold: before each timed run this buffer of twice the L2 cache is written. 0 = not cold. */
     cuda_ptr flush;
@@ -51,6 +53,7 @@ struct loaded {
     struct exec_cu_launches launches; /* stream 0, our own, is always there */
     cuda_stream stream;               /* that one */
     cuda_event start, end;            /* with time */
+    struct nvml_hold hold;            /* at which timed runs want the device */
     struct replay {                   /* of the run phase */
         cuda_graph_exec graph;        /* NULL = not made */
         bool refused;                 /* could not be made */
@@ -80,6 +83,13 @@ enum err cuda_compile(struct device *d, const struct program *p, const struct bl
 
 /* What is known to be too much before anything is built. ERR_LIMITS. */
 enum err cuda_check_limits(const struct device_desc *d, const struct program *p, struct why *why);
+
+/* What a program's macros nvml_gr_clock (MHz) and nvml_pwr_limit (watts) say, Kernel Tuner's names: knobs of the device
+ * beside those of the kernel. ERR_LIMITS for what is no number above 0, and where the device was not opened for it. */
+enum err cuda_hold_of(const struct device *d, const struct program *p, struct nvml_hold *out, struct why *why);
+
+/* Before a timed run: holds the device as it wants, and waits a tenth of a second where that is a change. */
+enum err cuda_hold(struct device *d, const struct nvml_hold *wanted, struct why *why);
 
 /* Members of device_ops. */
 enum err cuda_load(struct device *d, const struct program *p, const struct blobs *blobs, const char *cache_dir,

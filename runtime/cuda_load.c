@@ -121,9 +121,11 @@ static enum err get(struct loaded *l, size_t i, enum load_part part, void *data,
 static enum err begin(struct loaded *l, struct device *d, struct why *why)
 {
     const struct program *p = &l->head.program;
-    const enum err e = cuda_enter(d, why);
+    enum err e = cuda_enter(d, why);
     cuda_result error;
 
+    if (!e)
+        e = cuda_hold_of(d, p, &l->hold, why);
     l->device = d;
     l->modules = calloc(p->n_modules + 1, sizeof *l->modules);
     l->mems = calloc(p->n_buffers + 1, sizeof *l->mems);

@@ -193,6 +193,8 @@ enum err cuda_run(struct loaded *l, enum launch_phase phase, int64_t *device_ns,
     int64_t start_ns, ns = 0;
     bool graph;
 
+    if (!e && phase == PHASE_RUN && device_ns)
+        e = cuda_hold(l->device, &l->hold, why);
     if (!e && phase == PHASE_RUN)
         e = prepare(l, why);
     if (e)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/nvml.h"
 
+#include "core/err.h"
+
 #include <assert.h>
 #include <dlfcn.h>
 #include <pthread.h>
@@ -12,6 +14,9 @@
 typedef int nvml_result; /* 0 = success */
 typedef void *nvml_handle;
 
+#define INVALID_ARGUMENT 2
+#define NOT_SUPPORTED 3
+#define NO_PERMISSION 4
 #define CLOCK_SM 1
 #define CLOCK_MEM 2
 #define SENSOR_GPU 0
@@ -25,6 +30,10 @@ typedef void *nvml_handle;
     X(nvmlDeviceGetTotalEnergyConsumption, (nvml_handle d, unsigned long long *mj))                                    \
     X(nvmlDeviceGetCurrentClocksThrottleReasons, (nvml_handle d, unsigned long long *reasons))                         \
     X(nvmlDeviceGetCurrentClocksEventReasons, (nvml_handle d, unsigned long long *reasons)) /* its newer name */       \
+    X(nvmlDeviceSetGpuLockedClocks, (nvml_handle d, unsigned least_mhz, unsigned most_mhz))                            \
+    X(nvmlDeviceResetGpuLockedClocks, (nvml_handle d))                                                                 \
+    X(nvmlDeviceGetPowerManagementDefaultLimit, (nvml_handle d, unsigned *mw))                                         \
+    X(nvmlDeviceSetPowerManagementLimit, (nvml_handle d, unsigned mw))                                                 \
     X(nvmlSystemGetDriverVersion, (char *out, unsigned n_out))
 
 static struct calls { /* NULL: not exported */
@@ -144,4 +153,49 @@ void nvml_sense(const struct nvml_device *d, struct sense *out)
         put_reasons(big, out->throttle, sizeof out->throttle);
         out->known |= SENSE_THROTTLE;
     }
+}
+
+/* Holding. What a device cannot be held at is its own anyway. */
+
+static nvml_result hold_clock(const struct nvml_device *d, int64_t mhz)
+{
+    if (!nvml.nvmlDeviceSetGpuLockedClocks || !nvml.nvmlDeviceResetGpuLockedClocks)
+        return NOT_SUPPORTED;
+    return mhz ? nvml.nvmlDeviceSetGpuLockedClocks(d->handle, (unsigned)mhz, (unsigned)mhz)
+               : nvml.nvmlDeviceResetGpuLockedClocks(d->handle);
+}
+
+static nvml_result hold_power(const struct nvml_device *d, int64_t watts)
+{
+    unsigned mw = (unsigned)watts * 1000;
+
+    if (!nvml.nvmlDeviceGetPowerManagementDefaultLimit || !nvml.nvmlDeviceSetPowerManagementLimit)
+        return NOT_SUPPORTED;
+    if (!watts && nvml.nvmlDeviceGetPowerManagementDefaultLimit(d->handle, &mw))
+        return NOT_SUPPORTED;
+    return nvml.nvmlDeviceSetPowerManagementLimit(d->handle, mw);
+}
+
+static enum err held(nvml_result result, const char *what, int64_t value, const char *unit, struct why *why)
+{
+    if (result == 0 || (result == NOT_SUPPORTED && !value))
+        return ERR_OK;
+    if (result == INVALID_ARGUMENT)
+        return why_set(why, ERR_LIMITS, "%s of %lld %s is none that the device takes (nvidia-smi -q -d CLOCK,POWER)",
+                       what, (long long)value, unit);
+    return why_set(why, ERR_UNSUPPORTED, "%s cannot be set: %s", what,
+                   result == NO_PERMISSION   ? "NVML wants root, and no cage (--cage off)"
+                   : result == NOT_SUPPORTED ? "the device does not support it"
+                                             : "NVML refuses it");
+}
+
+enum err nvml_hold(const struct nvml_device *d, const struct nvml_hold *h, struct why *why)
+{
+    enum err e;
+
+    if (!d->handle)
+        return why_set(why, ERR_UNSUPPORTED,
+                       "clocks and power cannot be set: no libnvidia-ml.so.1 that knows the device");
+    e = held(hold_clock(d, h->core_mhz), "a clock", h->core_mhz, "MHz", why);
+    return e ? e : held(hold_power(d, h->power_w), "a power limit", h->power_w, "W", why);
 }

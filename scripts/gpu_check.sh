@@ -212,7 +212,7 @@ beside() {
         rm -f "$folder/$layer.json"
         if ! timeout -k 5 60 "$bin/bench_ops" "$workload" --log "$folder/log.best.jsonl" --no-defaults --no-verify \
             --without "onednn,openblas,ort,csr${peers:-,cudnn,cublas,cusparse}" \
-            --layouts own,nchw4c,nchw16c --device "$replayed" --rounds 7 --slot 10 --json "$folder/$layer.json" >"$folder/$layer.md" 2>"$folder/$layer.err" </dev/null; then
+            --layouts own,nchw4c,nchw16c,nhwc --device "$replayed" --rounds 7 --slot 10 --json "$folder/$layer.json" >"$folder/$layer.md" 2>"$folder/$layer.err" </dev/null; then
             printf 'not measured: %s: %s\n' "$layer" "$(tail -n 1 "$folder/$layer.err")"
             [ "$code" -ne 0 ] || code=1
         elif [ -n "$peers" ] && ! grep -q -E '^\| (cuDNN|cuBLAS|cuSPARSE)' "$folder/$layer.md"; then
@@ -234,7 +234,7 @@ beside() {
 gpu_layouts() {
     case "$1" in
     conv2d\ [iu]8\ *) printf '%s\n' "nchw4c|$1 layout=nchw4c" "nchw16c|$1 layout=nchw16c" ;;
-    conv2d\ f16\ * | conv2d\ bf16\ *) printf '%s\n' "plain|$1" "nchw16c|$1 layout=nchw16c" ;;
+    conv2d\ f16\ * | conv2d\ bf16\ *) printf '%s\n' "plain|$1" "nchw16c|$1 layout=nchw16c" "nhwc|$1 layout=nhwc" ;;
     *) printf '%s\n' "plain|$1" ;;
     esac
 }
@@ -246,7 +246,7 @@ part_i8() { beside "$1" i8 gpu-i8; }
 part_sparse() { beside "$1" sparse gpu-sparse; }
 part_rnn() {
     code=0
-    limited $(($1 / 2)) "$bin/tune" ladder rnn "cell=lstm i=512 h=512 l=4 b=64 t=100" --device "$device" || code=$?
+    limited $(($1 / 2)) "$bin/tune" ladder rnn "${TUNE_LADDER:-cell=lstm i=512 h=512 l=4 b=64 t=100}" --device "$device" || code=$?
     printf '\n'
     beside $(($1 / 2)) rnn gpu-rnn || code=$?
     return "$code"

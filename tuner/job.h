@@ -17,7 +17,7 @@
 #define JOB_MAX_LAYERS 512
 #define JOB_MAX_TRIALS 1000000
 #define JOB_PATH_BYTES 4096     /* of a file that a job names, with its NUL: what Linux takes */
-#define JOB_PROTOCOL "rounds-1" /* name of the timing protocol in trials and records; "+energy", "+edp" behind it */
+#define JOB_PROTOCOL "rounds-1" /* name of the timing protocol in trials and records; "+energy-rest" behind it */
 
 /* One workload of a job, how often it stands in the network, and its budget. */
 struct job_layer {

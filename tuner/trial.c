@@ -48,7 +48,7 @@ void trial_batch_fini(struct trial_batch *b)
 /* Records of one are no answer to trials of the other. */
 static void protocol_of(const struct job *j, char out[32])
 {
-    snprintf(out, 32, JOB_PROTOCOL "%s%s", *j->objective ? "+" : "", j->objective);
+    snprintf(out, 32, JOB_PROTOCOL "%s%s%s", *j->objective ? "+" : "", j->objective, *j->objective ? "-rest" : "");
 }
 
 static cJSON *timing(const struct trial_batch *b, const struct task *t, enum trial_kind kind, const char *protocol)

@@ -374,6 +374,18 @@ static enum err put_samples(const struct conv_shape *s, unsigned bits, const str
     return failed;
 }
 
+/* The output as [rows][n][inner]: columns are channels, or blocks of them. */
+struct columns {
+    int64_t rows, n, inner;
+};
+
+static struct columns columns_of(const struct conv_shape *s)
+{
+    if (s->channels_last)
+        return (struct columns){s->n * s->p * s->q, s->k, 1};
+    return (struct columns){s->n, s->k / s->y_lanes, s->p * s->q * s->y_lanes};
+}
+
 enum err conv_reference_of(const struct workload *w, const struct conv_data *exact, const struct conv_data *random,
                            struct expected *e)
 {
@@ -392,12 +404,12 @@ enum err conv_reference_of(const struct workload *w, const struct conv_data *exa
                                   .axis = s.k / s.y_lanes,
                                   .inner = s.p * s.q,
                                   .lanes = s.y_lanes};
-    if (weights && weights->random.fold.of)
-        expected_folded(o,
-                        &(struct program_fold){s.p * s.q * s.y_lanes, s.k / s.y_lanes, weights->random.fold.of,
-                                               weights->random.fold.seed},
-                        s.n);
-    else if (e->all && conv_terms(&s) * (double)n <= MAX_ALL && n <= MOST_ALL)
+    if (weights && weights->random.fold.of) {
+        const struct columns c = columns_of(&s);
+
+        expected_folded(o, &(struct program_fold){c.inner, c.n, weights->random.fold.of, weights->random.fold.seed},
+                        c.rows);
+    } else if (e->all && conv_terms(&s) * (double)n <= MAX_ALL && n <= MOST_ALL)
         expected_all(o, n);
     failed = expected_alloc(e);
     if (failed)
@@ -417,14 +429,14 @@ enum err conv_reference_of(const struct workload *w, const struct conv_data *exa
 /* Can output channels repeat a few? Of groups only where each has one: its inputs repeat with it. */
 static bool folds(const struct conv_shape *s)
 {
-    return s->groups == 1 || (s->groups == s->c && s->groups == s->k && s->x_lanes == s->y_lanes);
+    return s->groups == 1 || (!s->channels_last && s->groups == s->c && s->groups == s->k && s->x_lanes == s->y_lanes);
 }
 
 void conv_fold_channels(const struct workload *w, const struct conv_shape *s, struct expected *e)
 {
-    const int64_t blocks = s->k / s->y_lanes;
+    const struct columns c = columns_of(s);
     const struct program_fold fold =
-        expected_fold(e, 1, blocks, w->op->flops(w) / (double)blocks, (double)(s->n * s->p * s->q * s->y_lanes));
+        expected_fold(e, 1, c.n, w->op->flops(w) / (double)c.n, (double)(c.rows * c.inner));
 
     for (size_t i = 0; folds(s) && i < e->n_tensors; i++) {
         struct tensor *t = &e->tensors[i];
@@ -433,7 +445,7 @@ void conv_fold_channels(const struct workload *w, const struct conv_shape *s, st
         if (t->role == ROLE_OUTPUT || strcmp(t->name, "offset") == 0 || (t->name[0] == 'x' && s->groups == 1))
             continue;
         t->random.fold = fold;
-        t->random.fold.inner = t->n_elems / blocks / (by_image ? s->n : 1);
+        t->random.fold.inner = t->n_elems / c.n / (by_image ? c.rows : 1);
     }
 }
 

@@ -10,6 +10,7 @@
 #include "kernels/images.h"
 #include "kernels/operator.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,11 +19,14 @@
 struct conv_shape {
     int64_t n, c, h, w, k, r, s;
     int64_t stride_h, stride_w, dil_h, dil_w, top, left, bottom, right, groups;
-    int64_t p, q;             /* output rows and columns; < 1 when the window is larger than the padded input */
-    int64_t x_lanes, y_lanes; /* channels stored together: 1 (nchw), or 4 8 16 (nchw4c ..: [n][c/4][h][w][4]) */
+    int64_t p, q; /* output rows and columns; < 1 when the window is larger than the padded input */
+    /* Channels stored together: 1 (nchw), or 4 8 16 (nchw4c ..: [n][c/4][h][w][4]), or all of them (nhwc). */
+    int64_t x_lanes, y_lanes;
+    bool channels_last; /* nhwc */
 };
 
-extern const char *const conv_accs[]; /* words of the key "acc" */
+/* Words of the keys "acc", and "layout" where nhwc is one: behind those of images_layouts. */
+extern const char *const conv_accs[], *const conv_layouts[];
 
 /* Entries of the operators' tables of keys, in their order: the input, k, the window and its steps, the rest. */
 #define CONV_KEY(...)                                                                                                  \
@@ -77,6 +81,7 @@ enum {
     CONV_LAYOUTS = 8,   /* x and y in channel blocks */
     CONV_EPILOGUE = 16, /* all of kernels/epilogue.h */
     CONV_BF16 = 32,     /* storage in bfloat16, sums in float; on CUDA */
+    CONV_NHWC = 128,    /* all channels of a pixel together, in x and y */
     CONV_U8 = 64        /* unsigned activations with zero points, weights int8, int32 sums */
 };
 

@@ -12,10 +12,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#define CAPS (CONV_F16 | CONV_BF16 | CONV_I8 | CONV_GROUPS | CONV_LAYOUTS | CONV_EPILOGUE)
+#define CAPS (CONV_F16 | CONV_BF16 | CONV_I8 | CONV_GROUPS | CONV_LAYOUTS | CONV_NHWC | CONV_EPILOGUE)
 #define MOST_WINDOW 32 /* rows or columns, bits of a word */
 
-/* Channels of an input pixel that a word of it holds, and words that lie together. */
+/* Channels of an input pixel that a word of it holds, and words that lie together before a jump. */
 static int64_t channels_of_word(const struct workload *w)
 {
     return w->dtype == DTYPE_I8 ? 4 : 1;
@@ -23,7 +23,7 @@ static int64_t channels_of_word(const struct workload *w)
 
 static int64_t words_together(const struct workload *w, const struct conv_shape *z)
 {
-    return CEIL(z->x_lanes, channels_of_word(w));
+    return z->channels_last ? 1 : CEIL(z->x_lanes, channels_of_word(w));
 }
 
 static int64_t words_of_group(const struct workload *w, const struct conv_shape *z)
@@ -40,6 +40,9 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
         return FIT_NONE;
     if (z.r > MOST_WINDOW || z.s > MOST_WINDOW)
         why_set(why, ERR_UNSUPPORTED, "%s computes windows of up to %d x %d", id, MOST_WINDOW, MOST_WINDOW);
+    else if (z.channels_last && z.c % channels_of_word(w))
+        why_set(why, ERR_UNSUPPORTED, "%s computes int8 in nhwc of channels in fours only, not of %lld", id,
+                (long long)z.c);
     else if (z.groups > 1 && (z.c / z.groups % channels_of_word(w) || words_of_group(w, &z) % words_together(w, &z)))
         why_set(why, ERR_UNSUPPORTED, "%s computes groups of whole %s only, not of %lld channels", id,
                 z.x_lanes > 1 ? "blocks" : "fours", (long long)(z.c / z.groups));
@@ -53,7 +56,9 @@ static int64_t pixels_together(const struct workload *w, const struct conv_shape
 {
     const bool own = z->r * z->s == 1 && z->stride_h == 1 && z->stride_w == 1 && z->p == z->h && z->q == z->w;
 
-    return own && z->top == 0 && z->left == 0 && words_together(w, z) == 1 && z->h * z->w % 4 == 0 ? 4 : 1;
+    return own && z->top == 0 && z->left == 0 && !z->channels_last && words_together(w, z) == 1 && z->h * z->w % 4 == 0
+               ? 4
+               : 1;
 }
 
 static const struct build_knob knobs[] = {

@@ -40,7 +40,7 @@ static bool packs_x(const struct conv_shape *z, enum dtype t)
 /* Outputs that lie together: channels of a block, or pixels of a plane. */
 static int64_t run_of(const struct conv_shape *z)
 {
-    return z->y_lanes > 1 ? mma_width(z->k / z->groups, z->y_lanes < 8 ? z->y_lanes : 8) : mma_width(z->p * z->q, 8);
+    return z->y_lanes > 1 ? mma_width(z->k / z->groups, z->y_lanes == 4 ? 4 : 8) : mma_width(z->p * z->q, 8);
 }
 
 static struct mma_shape shape_of(const struct workload *w)

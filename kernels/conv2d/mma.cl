@@ -60,7 +60,7 @@ KERNEL WG_SIZE(128, 1, 1) conv_mma_taps(GLOBAL TAP *RESTRICT taps)
 }
 
 #if PACK_X
-#define X_PIECE (CG % XL == 0 && XL <= CHUNK_ELEMS ? XL : 1) /* elements that lie together */
+#define X_PIECE (CG % XL == 0 && XL <= CHUNK_ELEMS && CHUNK_ELEMS % XL == 0 ? XL : 1) /* elements that lie together */
 #define TILE_CHUNKS (C_CHUNKS >= 8 ? 8 : C_CHUNKS >= 4 ? 4 : C_CHUNKS >= 2 ? 2 : 1)
 #define TILE_PIXELS (256 / TILE_CHUNKS)
 #define CHUNK_TILES CEIL_DIV(C_CHUNKS, TILE_CHUNKS)

@@ -6,7 +6,9 @@
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
     return conv_within("conv2d/naive",
-                       CONV_F16 | CONV_BF16 | CONV_I8 | CONV_U8 | CONV_GROUPS | CONV_LAYOUTS | CONV_EPILOGUE, w, why)
+                       CONV_F16 | CONV_BF16 | CONV_I8 | CONV_U8 | CONV_GROUPS | CONV_LAYOUTS | CONV_NHWC |
+                           CONV_EPILOGUE,
+                       w, why)
                ? FIT_NONE
                : naive_fit(w, d, why);
 }

@@ -40,7 +40,6 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
 }
 
 static const struct build_knob knobs[] = {
-    {"mt", {64, 128, 256, BUILD_END}},
     {"nt", {64, 128, 192, 256, BUILD_END}},
     {"wgs", {1, 2, BUILD_END}},
     {"stages", {2, 3, 4, 5, 6, 8, BUILD_END}},
@@ -58,16 +57,15 @@ static const char *const quantities[][2] = {
     {"work_items", "wgs * 128 + 32"},
     {"accumulators", "mt * nt / (wgs * 128)"},
     {"local_bytes", "stages * (mt + nt) * 128 + kept_bytes"},
-    {"steps", "ceil_div(k_bytes, 128)"},
-    {"m_units", "ceil_div(ceil_div(size_m, mt), cluster)"},
-    {"n_tiles", "ceil_div(size_n, nt)"},
+    {"m_units", "ceil_div(m_tiles, cluster)"},
+    {"n_tiles", "ceil_div(size_outputs, nt)"},
     {"tile_units", "size_b * m_units * n_tiles"},
     {"registers", "accumulators + 40"},
     {"resident", "min(max_unit_local // (local_bytes + reserved), max_registers // (registers * (wgs + 1) * 128))"},
     {"wave", "max(1, units * resident // cluster)"},
     {"groups", "cluster * ceil_div(tile_units, turns)"},
     {"rounds", "ceil_div(tile_units, wave)"},
-    {"waste", "m_units * cluster * mt * n_tiles * nt * steps * 128 / (size_m * size_n * k_bytes)"},
+    {"waste", "m_units * cluster * mt * n_tiles * nt * steps * 128 / (size_rows * size_outputs * k_bytes)"},
     {"staged_per_mma", "1 / (mt * cluster) + 1 / nt"},
     {NULL, NULL},
 };
@@ -78,23 +76,23 @@ static const char *const constraints[] = {
     "accumulators <= 128",
     "local_bytes <= max_local",
     "stages <= steps * turns + 1",
-    "gather == 0 or (elem_bytes == 2 and size_n % 8 == 0)",
-    "cluster == 1 or mt < size_m",
+    "gather == 0 or (elem_bytes == 2 and size_outputs % 8 == 0)",
+    "cluster == 1 or m_tiles > 1",
     "band == 1 or (band < 2 * m_units and n_tiles > 1)",
     "turns == 1 or (turns <= tile_units and rounds <= turns <= 2 * rounds)",
-    "mt == 64 or mt < 2 * size_m",
-    "nt == 64 or nt < 2 * size_n",
+    "nt == 64 or nt < 2 * size_outputs",
     NULL,
 };
 
-static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
+enum err wgmma_space(const struct wgmma_shape *z, const struct wgmma_tiles *tiles, const struct device_desc *d,
+                     struct space *s, struct why *why)
 {
-    const struct gemm_shape z = gemm_shape_of(w);
-    const struct build_named constants[] = {{"size_b", (double)z.b},
-                                            {"size_m", (double)z.m},
-                                            {"size_n", (double)z.n},
-                                            {"k_bytes", (double)row_bytes(w)},
-                                            {"elem_bytes", (double)dtype_bytes(w->dtype)},
+    const struct build_named constants[] = {{"size_b", (double)z->b},
+                                            {"size_rows", (double)z->rows},
+                                            {"size_outputs", (double)z->outputs},
+                                            {"k_bytes", (double)z->k_bytes},
+                                            {"steps", (double)z->steps},
+                                            {"elem_bytes", (double)z->elem_bytes},
                                             {"units", d->units > 0 ? (double)d->units : 1.0},
                                             {"kept_bytes", KEPT_BYTES},
                                             {"max_local", (double)d->local_max_bytes},
@@ -102,23 +100,43 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
                                             {"reserved", (double)d->local_reserved},
                                             {"max_registers", (double)d->registers},
                                             {NULL, 0}};
+    enum err e = build_constants(s, constants, why);
 
-    return build_space(s, constants, knobs, quantities, constraints, why);
+    if (!e)
+        e = build_knobs(s, tiles->knobs, why);
+    if (!e)
+        e = build_knobs(s, knobs, why);
+    if (!e)
+        e = build_quantities(s, tiles->quantities, why);
+    if (!e)
+        e = build_quantities(s, quantities, why);
+    if (!e)
+        e = build_constraints(s, tiles->constraints, why);
+    return e ? e : build_constraints(s, constraints, why);
 }
 
-struct tile {
-    int64_t m, n, wgs;
-};
+static const struct build_knob gemm_knobs[] = {{"mt", {64, 128, 256, BUILD_END}}, {0}};
+static const char *const gemm_quantities[][2] = {{"m_tiles", "ceil_div(size_rows, mt)"}, {NULL, NULL}};
+static const char *const gemm_constraints[] = {"mt == 64 or mt < 2 * size_rows", NULL};
 
-/* The first, largest, that gives half of the multiprocessors a tile; else the last. */
-static struct tile tile_for(const struct gemm_shape *z, const struct device_desc *d)
+static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
 {
-    static const struct tile tiles[] = {{128, 256, 2}, {128, 128, 2}, {64, 128, 1}, {64, 64, 1}};
+    const struct gemm_shape z = gemm_shape_of(w);
+    const struct wgmma_shape shape = {
+        z.b, z.m, z.n, row_bytes(w), CEIL(row_bytes(w), 128), (int64_t)dtype_bytes(w->dtype)};
+    const struct wgmma_tiles tiles = {gemm_knobs, gemm_quantities, gemm_constraints};
+
+    return wgmma_space(&shape, &tiles, d, s, why);
+}
+
+struct wgmma_tile wgmma_tile_for(int64_t b, int64_t rows, int64_t outputs, const struct device_desc *d)
+{
+    static const struct wgmma_tile tiles[] = {{128, 256, 2}, {128, 128, 2}, {64, 128, 1}, {64, 64, 1}};
     size_t i = 0;
 
     while (i + 1 < sizeof tiles / sizeof *tiles &&
-           (2 * z->b * CEIL(z->m, tiles[i].m) * CEIL(z->n, tiles[i].n) < d->units || tiles[i].m >= 2 * z->m ||
-            tiles[i].n >= 2 * z->n))
+           (2 * b * CEIL(rows, tiles[i].m) * CEIL(outputs, tiles[i].n) < d->units || tiles[i].m >= 2 * rows ||
+            tiles[i].n >= 2 * outputs))
         i++;
     return tiles[i];
 }
@@ -138,47 +156,59 @@ static int64_t band_for(int64_t m_units)
     return band;
 }
 
+enum err wgmma_choose(const struct wgmma_tile *t, int64_t m_tiles, int64_t outputs, int64_t elem_bytes,
+                      const struct space *s, struct config *inout)
+{
+    const int64_t cluster = m_tiles > 1 ? 2 : 1;
+    int64_t turns, steps; /* of a group */
+
+    build_choose(s,
+                 (const struct build_define[]){{"nt", t->n},
+                                               {"wgs", t->wgs},
+                                               {"cluster", cluster},
+                                               {"band", outputs > t->n ? band_for(CEIL(m_tiles, cluster)) : 1},
+                                               {"gather", elem_bytes == 2 && outputs % 8 == 0},
+                                               {NULL, 0}},
+                 inout);
+    turns = turns_for(space_int(s, inout, "rounds"));
+    steps = space_int(s, inout, "steps") * turns;
+    build_choose(s, (const struct build_define[]){{"turns", turns}, {"stages", steps < 3 ? steps + 1 : 4}, {NULL, 0}},
+                 inout);
+    return build_make_valid(s, (const char *const[]){"stages", "turns", "band", "cluster", "nt", "wgs", NULL}, inout);
+}
+
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
     const struct gemm_shape z = gemm_shape_of(w);
-    const struct tile t = tile_for(&z, d);
-    const int64_t cluster = z.m > t.m ? 2 : 1;
-    int64_t turns, steps; /* of a group */
+    const struct wgmma_tile t = wgmma_tile_for(z.b, z.m, z.n, d);
 
     *out = (struct config){{0}};
-    build_choose(s,
-                 (const struct build_define[]){{"mt", t.m},
-                                               {"nt", t.n},
-                                               {"wgs", t.wgs},
-                                               {"cluster", cluster},
-                                               {"band", z.n > t.n ? band_for(CEIL(CEIL(z.m, t.m), cluster)) : 1},
-                                               {"gather", dtype_bytes(w->dtype) == 2 && z.n % 8 == 0},
-                                               {NULL, 0}},
-                 out);
-    turns = turns_for(space_int(s, out, "rounds"));
-    steps = space_int(s, out, "steps") * turns;
-    build_choose(s, (const struct build_define[]){{"turns", turns}, {"stages", steps < 3 ? steps + 1 : 4}, {NULL, 0}},
-                 out);
-    return build_make_valid(s, (const char *const[]){"stages", "turns", "band", "cluster", "nt", "mt", "wgs", NULL},
-                            out);
+    build_choose(s, (const struct build_define[]){{"mt", t.m}, {NULL, 0}}, out);
+    return wgmma_choose(&t, CEIL(z.m, t.m), z.n, (int64_t)dtype_bytes(w->dtype), s, out);
+}
+
+void wgmma_launch(struct build *b, int w, int64_t outputs)
+{
+    const int64_t groups = build_int(b, "groups"), block[] = {build_int(b, "work_items"), 1, 1};
+    const int maps = build_buffer(b, "maps", ROLE_SCRATCH, DTYPE_I32, groups * MAP_BYTES / 4);
+
+    assert(groups % build_int(b, "cluster") == 0);
+    build_arch_specific(b);
+    build_defines(b, (const struct build_define[]){{"BLOCKS", groups}, {"VEC", outputs % 2 ? 1 : 2}, {NULL, 0}});
+    gemm_need(b, "wgmma");
+    build_last_launch(b, "gemm_wgmma", (const int64_t[]){groups, 1, 1}, block, (const int[]){0, w, maps, -1});
+    if (!b->e)
+        b->p->launches[b->p->n_launches - 1].dyn_local = build_int(b, "local_bytes");
 }
 
 static void program(struct build *b)
 {
     const struct gemm_shape z = gemm_shape_of(b->w);
-    const int64_t groups = build_int(b, "groups"), block[] = {build_int(b, "work_items"), 1, 1};
-    const int maps = build_buffer(b, "maps", ROLE_SCRATCH, DTYPE_I32, groups * MAP_BYTES / 4);
 
-    assert(groups % build_int(b, "cluster") == 0);
     build_module(b, "gemm/wgmma.cl");
-    build_arch_specific(b);
     gemm_define_shape(b, &z);
-    build_defines(b, (const struct build_define[]){{"GROUPS", groups}, {"VEC", z.n % 2 ? 1 : 2}, {NULL, 0}});
-    gemm_need(b, "wgmma");
-    build_last_launch(b, "gemm_wgmma", (const int64_t[]){groups, 1, 1}, block, (const int[]){0, 1, maps, -1});
-    if (!b->e)
-        b->p->launches[b->p->n_launches - 1].dyn_local = build_int(b, "local_bytes");
+    wgmma_launch(b, 1, z.n);
 }
 
 const struct template dense_wgmma = {

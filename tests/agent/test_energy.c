@@ -13,6 +13,7 @@
 
 #define MS 1000000LL
 #define WATTS 50.0
+#define REST_W 20.0
 #define TICK_NS (100 * MS) /* of the counter */
 
 static int64_t now_ns;
@@ -26,7 +27,14 @@ static int64_t read_ns(void *arg)
     return now_ns;
 }
 
-static const struct clock hand_clock = {.now_ns = read_ns};
+static void nap(void *arg, int64_t ms)
+{
+    (void)arg;
+    now_ns += ms * MS;
+}
+
+static const struct clock hand_clock = {.now_ns = read_ns, .sleep_ms = nap};
+static int loaded; /* where `struct loaded` is wanted */
 
 static enum err fake_run(struct loaded *l, enum launch_phase phase, int64_t *device_ns, int64_t *wall_ns,
                          struct why *why)
@@ -66,13 +74,23 @@ static enum err fake_sense(struct device *d, struct sense *out)
 
 static const struct device_ops fake = {.name = "fake", .run = fake_run, .sense = fake_sense};
 
-static enum err measure(unsigned bits, double (*power)(int64_t), double *joules, struct why *why)
+static void begin(unsigned bits, double (*power)(int64_t))
 {
     known = bits;
     watts = power;
     n_runs = 0;
     now_ns = 37 * MS; /* of no tick */
-    return energy_of_run(&fake, NULL, NULL, &hand_clock, joules, why);
+}
+
+static enum err measure_beyond(double rest_w, unsigned bits, double (*power)(int64_t), double *joules, struct why *why)
+{
+    begin(bits, power);
+    return energy_of_run(&fake, NULL, (struct loaded *)(void *)&loaded, rest_w, &hand_clock, joules, why);
+}
+
+static enum err measure(unsigned bits, double (*power)(int64_t), double *joules, struct why *why)
+{
+    return measure_beyond(0, bits, power, joules, why);
 }
 
 static double energy(unsigned bits, double (*power)(int64_t))
@@ -97,6 +115,35 @@ static void a_run_takes_power_times_its_time(void **state)
     expect(energy(SENSE_ENERGY | SENSE_POWER, steady), WATTS * 1e-3, 1e-9);
     expect(energy(SENSE_ENERGY, steady), WATTS * 1e-3, 1e-9); /* both ends lie on ticks of the counter */
     expect(energy(SENSE_POWER, steady), WATTS * 1e-3, 1e-9);
+}
+
+static void what_the_device_takes_at_rest_is_no_part_of_a_run(void **state)
+{
+    static const unsigned sensors[] = {SENSE_ENERGY | SENSE_POWER, SENSE_ENERGY, SENSE_POWER};
+    struct why why = {""};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof sensors / sizeof *sensors; i++) {
+        double joules = -1, rest_w = -1;
+
+        begin(sensors[i], steady);
+        assert_int_equal(energy_at_rest(&fake, NULL, &hand_clock, &rest_w, &why), ERR_OK);
+        assert_int_equal(n_runs, 0);
+        expect(rest_w, WATTS, 1e-9);
+        assert_int_equal(measure_beyond(REST_W, sensors[i], steady, &joules, &why), ERR_OK);
+        expect(joules, (WATTS - REST_W) * 1e-3, 1e-9);
+    }
+}
+
+static void runs_that_take_no_more_than_rest_are_told(void **state)
+{
+    double joules = -1;
+    struct why why = {""};
+
+    (void)state;
+    assert_int_equal(measure_beyond(WATTS, SENSE_POWER, steady, &joules, &why), ERR_DEVICE);
+    assert_non_null(strstr(why.text, "no more power than the device at rest, 50 W"));
+    assert_true(joules == -1);
 }
 
 static double hot_start(int64_t at_ns)
@@ -142,7 +189,9 @@ static void device_without_readings_is_refused(void **state)
     (void)state;
     assert_int_equal(measure(SENSE_TEMPERATURE, steady, &joules, &why), ERR_UNSUPPORTED);
     assert_non_null(strstr(why.text, "neither energy nor power"));
-    assert_int_equal(energy_of_run(&blind, NULL, NULL, &hand_clock, &joules, &why), ERR_UNSUPPORTED);
+    assert_int_equal(energy_of_run(&blind, NULL, (struct loaded *)(void *)&loaded, 0, &hand_clock, &joules, &why),
+                     ERR_UNSUPPORTED);
+    assert_int_equal(energy_at_rest(&blind, NULL, &hand_clock, &joules, &why), ERR_UNSUPPORTED);
     assert_true(joules == -1);
 }
 
@@ -160,7 +209,8 @@ static void counter_that_stands_still_is_told(void **state)
     struct why why = {""};
 
     (void)state;
-    assert_int_equal(energy_of_run(&still, NULL, NULL, &hand_clock, &joules, &why), ERR_DEVICE);
+    assert_int_equal(energy_of_run(&still, NULL, (struct loaded *)(void *)&loaded, 0, &hand_clock, &joules, &why),
+                     ERR_DEVICE);
     assert_non_null(strstr(why.text, "did not move"));
     assert_true(joules == -1);
 }
@@ -186,6 +236,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_takes_power_times_its_time),
+        cmocka_unit_test(what_the_device_takes_at_rest_is_no_part_of_a_run),
+        cmocka_unit_test(runs_that_take_no_more_than_rest_are_told),
         cmocka_unit_test(the_first_300_ms_do_not_count),
         cmocka_unit_test(power_that_changes_is_integrated),
         cmocka_unit_test(a_second_is_measured_and_no_more_than_two),

@@ -627,7 +627,7 @@ static void energies_are_asked_for_where_they_are_searched(void **state)
     town_run(&t, 600);
     expect_all_ok();
     assert_true(fabs(job->trials[0].record.energy_j - 0.01) < 1e-12);
-    assert_string_equal(job->trials[0].record.protocol, "rounds-1+energy");
+    assert_string_equal(job->trials[0].record.protocol, "rounds-1+energy-rest");
     assert_true(job->trials[1].record.energy_j == 0);
     assert_true(sim_asked(&a->crew.children, "time", 0)->energy);
     assert_false(sim_asked(&a->crew.children, "time", 1)->energy);

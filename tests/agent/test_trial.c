@@ -146,7 +146,7 @@ static void where_energy_is_searched_nobody_is_given_up(void **state)
                           &t, NULL),
                      ERR_OK);
     assert_true(t->wants_energy && !t->rules.may_censor);
-    assert_string_equal(t->record.protocol, "rounds-1+edp");
+    assert_string_equal(t->record.protocol, "rounds-1+edp-rest");
     assert_string_equal(t->record.objective, "edp");
     trial_free(t);
 }

@@ -45,7 +45,13 @@ fi
 
 cat >layers.txt <<END
 gpu-gemm | small | dense f32 m=64 n=64 k=64
+gpu-f32 | conv | conv2d f32 n=1 c=4 h=6 w=6 k=8 r=3 s=3 pad=1
+gpu-f16 | conv-f16 | conv2d f16 n=1 c=16 h=6 w=6 k=16 r=1 s=1
+gpu-i8 | conv-i8 | conv2d i8 n=1 c=16 h=6 w=6 k=16 r=1 s=1
+gpu-rnn | lstm | rnn f32 cell=lstm pass=fwd i=8 h=8 l=1 b=4 t=2
+gpu-sparse | sparse | sparse_conv2d f32 n=4 c=8 h=6 w=6 k=8 r=3 s=3 pad=1 sparsity=0.5 seed=1
 END
+export TUNE_LADDER="cell=lstm i=8 h=8 l=2 b=4 t=2"
 export TUNE_CUDA_LIBRARY="$emulated/libcuda.so.1" TUNE_NVRTC="$emulated/libnvrtc-emulated.so" TUNE_CUDA_SM=80 TUNE_LAYERS="$PWD/layers.txt"
 check() {
     tune-gpu/scripts/gpu_check.sh "$@" >"$dir/check.txt" 2>&1
@@ -71,6 +77,13 @@ check --no-peers --budget 90 --state "$dir/state.tar" --trials 4 contract gemm |
 if grep -q '## contract' "$dir/check.txt"; then fail "what was done is done again"; fi
 says "| .dense f32 m=64 n=64 k=64. | dense/"
 grep -q '## contract' tune-gpu/out/gpu_check/page.md || fail "the page lacks what an earlier call did"
+
+# Each slice of layers, on tiny ones.
+check --no-peers --budget 400 --state "$dir/slices.tar" --trials 2 f32 f16 i8 rnn sparse profile || fail "$(cat "$dir/check.txt")"
+for part in f32 f16 i8 rnn sparse profile; do says "^## $part"; done
+for layer in "conv2d f32" "conv2d f16" "conv2d i8" "rnn f32" "sparse_conv2d f32"; do says "^| .$layer .* | [a-z_0-9]*/"; done
+if grep -q 'Cut short\|FAILED\|not measured' "$dir/check.txt"; then fail "$(cat "$dir/check.txt")"; fi
+rm -f "$dir/slices.tar"
 
 # One that hangs is ended with its children, and told.
 if check --no-peers --budget 12 --state "$dir/other.tar" --trials 100000 gemm; then :; fi

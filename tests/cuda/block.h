@@ -66,8 +66,8 @@ void bulk_start(void);
 void bulk_barrier_init(void *b, int count);
 void bulk_barrier_arrive(void *b, int expected_bytes);
 void bulk_barrier_wait(void *b, int parity, int line);
-void bulk_map(void *map, const void *rows, int n_rows, int row_bytes, int box_rows);
-void bulk_bring(void *to, const void *map, int at, int row, void *barrier);
+void bulk_map(void *map, const struct emu_map *tensor);
+void bulk_bring(void *to, const void *map, const int at[EMU_MAP_DIMS], void *barrier);
 /* cp.async (copies.c); start: nothing is pending; end: false when a thread ends with copies that nobody waited for. */
 void copies_start(int n_threads);
 void copies_add(void *to, const void *from, int n, int n_from);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* bulk.c - barriers in shared memory (mbarrier), and copies of boxes of rows that they count. What was asked for is
  * unknown (NaN) until somebody waits for its barrier: so a missing wait shows, and a copy into what others still read.
- */
+ * Both are told as races, too. */
 #include "tests/cuda/block.h"
+#include "tests/cuda/races.h"
 
 #include <assert.h>
 #include <string.h>
@@ -14,24 +15,25 @@
 
 /* As it lies in shared memory. */
 struct barrier {
-    unsigned char parity; /* of the phase that is under way */
+    unsigned char parity : 1, number : 7; /* of the phase that is under way; of the block's barriers (races.h) */
     unsigned char magic;
     unsigned char pending, count; /* arrivals to come in this phase, in each */
     int bytes;                    /* expected less come */
 };
 #define MAGIC 0xb7
+static_assert(sizeof(struct barrier) == 8, "as in the PTX ISA");
+static int n_barriers;
 
 struct map {
-    const unsigned char *rows;
-    int n_rows, row_bytes, box_rows;
+    struct emu_map tensor;
     unsigned magic;
 };
 static_assert(sizeof(struct map) <= 128, "as large as a tensor map");
 
 static struct copy {
     unsigned char *to;
-    struct map map;
-    int at, row;
+    struct emu_map tensor;
+    int at[EMU_MAP_DIMS];
     struct barrier *barrier;
 } copies[MAX_COPIES];
 static int n_copies;
@@ -39,6 +41,7 @@ static int n_copies;
 void bulk_start(void)
 {
     n_copies = 0;
+    n_barriers = 0;
 }
 
 static struct barrier *barrier_at(void *at)
@@ -47,6 +50,7 @@ static struct barrier *barrier_at(void *at)
 
     if ((uintptr_t)at % 8)
         block_fail(716, "a barrier at an address that is no multiple of 8");
+    races_access(at, sizeof *b, 0);
     if (b->magic != MAGIC)
         block_fail(719, "a barrier that was not made");
     return b;
@@ -58,14 +62,20 @@ static void end_phase(struct barrier *b)
         return;
     b->parity ^= 1;
     b->pending = b->count;
+    races_phase_ends(b->number);
 }
 
 void bulk_barrier_init(void *b, int count)
 {
-    const struct barrier made = {0, MAGIC, (unsigned char)count, (unsigned char)count, 0};
+    struct barrier made = {.magic = MAGIC, .pending = (unsigned char)count, .count = (unsigned char)count};
 
     if (count < 1 || count > 255)
         block_fail(715, "a barrier of too many");
+    if (n_barriers == RACES_MAX_BARRIERS)
+        block_fail(2, "more barriers than can be watched");
+    races_access(b, sizeof made, 1);
+    made.number = (unsigned char)(n_barriers++ & 0x7f);
+    races_barrier_made(made.number);
     memcpy(b, &made, sizeof made);
 }
 
@@ -75,6 +85,7 @@ void bulk_barrier_arrive(void *at, int expected_bytes)
 
     if (!b->pending)
         block_fail(719, "more arrivals at a barrier than it was made for");
+    races_arrive(b->number);
     b->bytes += expected_bytes;
     b->pending--;
     end_phase(b);
@@ -82,48 +93,85 @@ void bulk_barrier_arrive(void *at, int expected_bytes)
 
 /* Tensor maps. */
 
-void bulk_map(void *map, const void *rows, int n_rows, int row_bytes, int box_rows)
+void bulk_map(void *map, const struct emu_map *t)
 {
-    const struct map made = {rows, n_rows, row_bytes, box_rows, MAGIC};
+    const struct map made = {*t, MAGIC};
 
     if (block_thread() % EMU_WARP) /* all lanes make it together */
         return;
-    if ((uintptr_t)map % 64 || (uintptr_t)rows % 16 || row_bytes % 16)
+    if ((uintptr_t)map % 64 || (uintptr_t)t->base % 16)
         block_fail(716, "a tensor map of misaligned rows, or misaligned itself");
-    if (box_rows < 1 || box_rows > 256 || n_rows < 1 || row_bytes < 1)
-        block_fail(715, "a tensor map of sizes that there are not");
+    for (int i = 0; i < EMU_MAP_DIMS; i++) {
+        if (t->box[i] < 1 || t->box[i] > 256 || t->dims[i] < 1 || t->step[i] < 1 || t->step[i] > 8)
+            block_fail(715, "a tensor map of sizes that there are not");
+        if (i > 0 && t->strides[i] % 16)
+            block_fail(716, "a tensor map of misaligned rows, or misaligned itself");
+    }
     memcpy(map, &made, sizeof made);
 }
 
-void bulk_bring(void *to, const void *map, int at, int row, void *barrier)
+/* Of dimension i of a box: how many are brought. */
+static int brought(const struct emu_map *t, int i)
 {
-    struct copy c = {.to = to, .at = at, .row = row, .barrier = barrier_at(barrier)};
+    return (t->box[i] + t->step[i] - 1) / t->step[i];
+}
 
-    memcpy(&c.map, map, sizeof c.map);
-    if (c.map.magic != MAGIC)
+static int rows_of(const struct emu_map *t)
+{
+    return brought(t, 1) * brought(t, 2) * brought(t, 3);
+}
+
+void bulk_bring(void *to, const void *map, const int at[EMU_MAP_DIMS], void *barrier)
+{
+    struct copy c = {.to = to, .barrier = barrier_at(barrier)};
+    struct map made;
+
+    memcpy(&made, map, sizeof made);
+    if (made.magic != MAGIC)
         block_fail(719, "a tensor map that was not made");
     if ((uintptr_t)to % 128)
         block_fail(716, "a box to an address that is no multiple of 128");
     if (n_copies == MAX_COPIES)
         block_fail(2, "too many copies under way");
-    memset(to, UNKNOWN, (size_t)c.map.box_rows * BOX_BYTES);
+    c.tensor = made.tensor;
+    memcpy(c.at, at, sizeof c.at);
+    races_copy_begins(to, (size_t)rows_of(&c.tensor) * BOX_BYTES);
+    memset(to, UNKNOWN, (size_t)rows_of(&c.tensor) * BOX_BYTES);
     copies[n_copies++] = c;
 }
 
-/* One row: its chunks change places by bits 7 to 9 of the address. Zeros beyond the rows and their ends. */
+/* Where row i of the box begins, without its bytes' offset; NULL: outside. */
+static const unsigned char *row_at(const struct copy *c, int i)
+{
+    const struct emu_map *t = &c->tensor;
+    const unsigned char *from = t->base;
+
+    for (int k = 1; k < EMU_MAP_DIMS; k++) {
+        const int at = c->at[k] + i % brought(t, k) * t->step[k];
+
+        if (at < 0 || at >= t->dims[k])
+            return NULL;
+        from += at * t->strides[k];
+        i /= brought(t, k);
+    }
+    return from;
+}
+
+/* One row: its chunks change places by bits 7 to 9 of the address. Zeros beyond the tensor. */
 static void bring_row(const struct copy *c, int i)
 {
-    const long row = (long)c->row + i;
+    const unsigned char *const from = row_at(c, i);
 
     for (int chunk = 0; chunk < BOX_BYTES / CHUNK; chunk++) {
         const unsigned char *base = block_dynamic();
         const size_t plain = (size_t)(c->to - base) + (size_t)i * BOX_BYTES + (size_t)chunk * CHUNK;
         unsigned char *to = block_dynamic() + (plain ^ (plain >> 7 & 7) << 4);
-        const int at = c->at + chunk * CHUNK;
 
-        memset(to, 0, CHUNK);
-        if (row >= 0 && row < c->map.n_rows && at >= 0 && at < c->map.row_bytes)
-            memcpy(to, c->map.rows + row * c->map.row_bytes + at, CHUNK);
+        for (int k = 0; k < CHUNK; k++) {
+            const int at = c->at[0] + chunk * CHUNK + k;
+
+            to[k] = from && at >= 0 && at < c->tensor.dims[0] ? from[at] : 0;
+        }
     }
 }
 
@@ -136,9 +184,10 @@ static void finish_copies(struct barrier *b)
             copies[kept++] = copies[i];
             continue;
         }
-        for (int row = 0; row < copies[i].map.box_rows; row++)
+        for (int row = 0; row < rows_of(&copies[i].tensor); row++)
             bring_row(&copies[i], row);
-        b->bytes -= copies[i].map.box_rows * BOX_BYTES;
+        races_box_ends(copies[i].to, (size_t)rows_of(&copies[i].tensor) * BOX_BYTES, b->number);
+        b->bytes -= rows_of(&copies[i].tensor) * BOX_BYTES;
     }
     if (kept < n_copies)
         end_phase(b);
@@ -163,4 +212,5 @@ void bulk_barrier_wait(void *b, int parity, int line)
     const struct phase p = {barrier_at(b), parity};
 
     block_wait(is_over, &p, line);
+    races_pass(p.barrier->number);
 }

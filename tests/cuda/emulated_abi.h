@@ -40,6 +40,15 @@ enum emu_mma {
 /* wgmma.mma_async of m64: types of the operands. */
 enum emu_wgmma { TUNE_EMU_WGMMA_F16, TUNE_EMU_WGMMA_BF16, TUNE_EMU_WGMMA_S8 };
 
+/* A tensor in global memory, dimension 0 innermost and counted in bytes, and the box that is brought of it: `box`
+ * elements of each dimension, of which every step-th. */
+#define EMU_MAP_DIMS 4
+struct emu_map {
+    const void *base;
+    int dims[EMU_MAP_DIMS], box[EMU_MAP_DIMS], step[EMU_MAP_DIMS];
+    long strides[EMU_MAP_DIMS]; /* bytes; of dimension 0: 1 */
+};
+
 /* Functions of the driver for emulated code. `line`: of the source, so that threads that meet in different barriers are
  * told. */
 struct emu_services {
@@ -72,10 +81,9 @@ struct emu_services {
     void (*barrier_init)(void *b, int count);
     void (*barrier_arrive)(void *b, int expected_bytes);
     void (*barrier_wait)(void *b, int parity, int line);
-    /* cp.async.bulk.tensor of a box of rows, by a map of 128 bytes: 128 bytes of box_rows rows, with 128-byte swizzle.
-     */
-    void (*tensor_map)(void *map, const void *rows, int n_rows, int row_bytes, int box_rows);
-    void (*bring_box)(void *to, const void *map, int at, int row, void *barrier);
+    /* cp.async.bulk.tensor of a box by a map of 128 bytes: rows of 128 bytes, with 128-byte swizzle. */
+    void (*tensor_map)(void *map, const struct emu_map *tensor);
+    void (*bring_box)(void *to, const void *map, const int at[EMU_MAP_DIMS], void *barrier);
 };
 
 struct emu_kernel {

@@ -360,11 +360,30 @@ static inline void tune_emu_barrier_wait(void *b, int parity, int line = __built
 }
 static inline void tune_emu_tensor_map(void *map, const void *rows, int n_rows, int row_bytes, int box_rows)
 {
-    tune_emu_services->tensor_map(map, rows, n_rows, row_bytes, box_rows);
+    const struct emu_map tensor = {
+        rows, {row_bytes, n_rows, 1, 1}, {128, box_rows, 1, 1}, {1, 1, 1, 1}, {1, row_bytes, 0, 0}};
+    tune_emu_services->tensor_map(map, &tensor);
+}
+/* Images [n][h][w][bytes], of which boxes of images, rows and columns are brought, these every step-th. */
+static inline void tune_emu_image_map(void *map, const void *x, int bytes, int w, int h, int n, int box_w, int box_h,
+                                      int box_n, int step_w, int step_h)
+{
+    const struct emu_map tensor = {x,
+                                   {bytes, w, h, n},
+                                   {128, box_w * step_w, box_h * step_h, box_n},
+                                   {1, step_w, step_h, 1},
+                                   {1, bytes, (long)w * bytes, (long)h * w * bytes}};
+    tune_emu_services->tensor_map(map, &tensor);
 }
 static inline void tune_emu_bring_box(void *to, const void *map, int at, int row, void *barrier)
 {
-    tune_emu_services->bring_box(to, map, at, row, barrier);
+    const int place[EMU_MAP_DIMS] = {at, row, 0, 0};
+    tune_emu_services->bring_box(to, map, place, barrier);
+}
+static inline void tune_emu_bring_images(void *to, const void *map, int at, int w, int h, int n, void *barrier)
+{
+    const int place[EMU_MAP_DIMS] = {at, w, h, n};
+    tune_emu_services->bring_box(to, map, place, barrier);
 }
 static inline int tune_emu_dp4a(int a, int b, int c)
 {

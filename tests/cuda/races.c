@@ -3,21 +3,33 @@
 
 #include "tests/cuda/block.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #define MAX_BYTES ((size_t)1 << 20) /* several kernels may have 48 KiB each, beside what is dynamic */
 
-/* A moment of a thread: its clock and, in the lower bits, its number. 0: none. */
+/* Who touches memory: the block's threads, behind them what each warp's products read, and the copy engine. */
+#define PRODUCTS BLOCK_MAX_THREADS /* of warp 0 */
+#define ENGINE (PRODUCTS + BLOCK_MAX_THREADS / EMU_WARP)
+#define N_ACTORS (ENGINE + 1)
+
+/* A moment of an actor: its clock and, in the lower bits, its number. 0: none. */
 typedef uint32_t moment;
-#define THREAD_BITS 10 /* of BLOCK_MAX_THREADS */
-#define MAX_CLOCK ((1u << (32 - THREAD_BITS)) - 2)
+#define ACTOR_BITS 11 /* of N_ACTORS */
+#define MAX_CLOCK ((1u << (32 - ACTOR_BITS)) - 2)
+static_assert(N_ACTORS <= 1 << ACTOR_BITS, "a moment has room for each actor");
 
 /* Of a byte. */
 struct cell {
     moment writer, readers[2]; /* the last; readers are two threads, the later one first */
-    moment copier;             /* whose cp.async is under way since; of a block before: it was given up */
+    moment copier;             /* whose copy is under way since; of a block before: it was given up */
+};
+
+/* How far into each actor's time somebody has seen: what was until then comes before what he does. */
+struct sight {
+    uint32_t clocks[N_ACTORS];
 };
 
 static struct {
@@ -25,11 +37,11 @@ static struct {
     size_t n_bytes;
     bool is_shared[MAX_BYTES]; /* other variables lie between */
     struct cell cells[MAX_BYTES];
-    uint32_t start;                    /* clocks below are of blocks before */
-    uint32_t floor;                    /* clocks below are ordered before everything now */
-    uint32_t clock[BLOCK_MAX_THREADS]; /* of each thread now, at least `floor` */
-    /* seen[t][u] >= floor: that far has u's time been ordered before t's now. */
-    uint32_t seen[BLOCK_MAX_THREADS][BLOCK_MAX_THREADS];
+    uint32_t start;              /* clocks below are of blocks before */
+    uint32_t floor;              /* clocks below are ordered before everything now */
+    uint32_t clock[N_ACTORS];    /* of each now, at least `floor` */
+    struct sight seen[N_ACTORS]; /* what is below `floor` has been seen by all */
+    struct sight arrived[RACES_MAX_BARRIERS], ended[RACES_MAX_BARRIERS]; /* in this phase; in those before */
     int n_threads;
 } shadow = {.start = 1, .floor = 1};
 
@@ -38,6 +50,8 @@ static void forget(void)
 {
     memset(shadow.cells, 0, sizeof shadow.cells);
     memset(shadow.seen, 0, sizeof shadow.seen);
+    memset(shadow.arrived, 0, sizeof shadow.arrived);
+    memset(shadow.ended, 0, sizeof shadow.ended);
     shadow.floor = shadow.start = 1;
 }
 
@@ -60,13 +74,13 @@ void races_barrier(int n_threads)
 {
     uint32_t latest = shadow.floor;
 
-    for (int i = 0; i < shadow.n_threads; i++)
+    for (int i = 0; i < N_ACTORS; i++)
         latest = shadow.clock[i] > latest ? shadow.clock[i] : latest;
     shadow.floor = latest + 1;
-    if (shadow.floor > MAX_CLOCK - BLOCK_MAX_THREADS)
+    if (shadow.floor > MAX_CLOCK / 2)
         forget();
     shadow.n_threads = n_threads;
-    for (int i = 0; i < n_threads; i++)
+    for (int i = 0; i < N_ACTORS; i++)
         shadow.clock[i] = shadow.floor;
 }
 
@@ -76,40 +90,60 @@ void races_start(int n_threads)
     shadow.start = shadow.floor;
 }
 
-void races_meet(int first, unsigned mask)
+/* `to` has seen what `from` has; only the block's threads and those behind them count. */
+static void see(struct sight *to, const struct sight *from)
 {
-    uint32_t all[BLOCK_MAX_THREADS] = {0};
-
-    for (int i = 0; i < EMU_WARP; i++) {
-        if (!(mask >> i & 1))
-            continue;
-        for (int u = 0; u < shadow.n_threads; u++)
-            all[u] = shadow.seen[first + i][u] > all[u] ? shadow.seen[first + i][u] : all[u];
-        all[first + i] = shadow.clock[first + i]++;
-    }
-    for (int i = 0; i < EMU_WARP; i++)
-        if (mask >> i & 1)
-            memcpy(shadow.seen[first + i], all, (size_t)shadow.n_threads * sizeof *all);
+    for (int i = 0; i < N_ACTORS; i = i + 1 == shadow.n_threads ? PRODUCTS : i + 1)
+        to->clocks[i] = from->clocks[i] > to->clocks[i] ? from->clocks[i] : to->clocks[i];
 }
 
-static int thread_of(moment m)
+/* The actor's past is seen by `to`; what it does from now on is not. */
+static void show(int actor, struct sight *to)
 {
-    return (int)(m & (BLOCK_MAX_THREADS - 1));
+    see(to, &shadow.seen[actor]);
+    to->clocks[actor] = shadow.clock[actor]++;
+}
+
+void races_meet(int first, unsigned mask)
+{
+    struct sight all = {{0}};
+
+    for (int i = 0; i < EMU_WARP; i++)
+        if (mask >> i & 1)
+            show(first + i, &all);
+    for (int i = 0; i < EMU_WARP; i++)
+        if (mask >> i & 1)
+            shadow.seen[first + i] = all;
+}
+
+static int actor_of(moment m)
+{
+    return (int)(m & ((1u << ACTOR_BITS) - 1));
 }
 
 static bool is_ordered(moment before, int now)
 {
-    const uint32_t clock = before >> THREAD_BITS;
+    const uint32_t clock = before >> ACTOR_BITS;
 
-    return clock < shadow.floor || thread_of(before) == now || shadow.seen[now][thread_of(before)] >= clock;
+    return clock < shadow.floor || actor_of(before) == now || shadow.seen[now].clocks[actor_of(before)] >= clock;
 }
 
-static void tell(size_t at, const char *what, const char *was, moment before)
+static void describe(int actor, char words[80])
+{
+    if (actor < PRODUCTS)
+        block_describe(actor, words);
+    else if (actor < ENGINE)
+        snprintf(words, 80, "products of warp %d", actor - PRODUCTS);
+    else
+        snprintf(words, 80, "the copy engine");
+}
+
+static void tell(size_t at, int now, const char *what, const char *was, moment before)
 {
     char words[256], mine[80], other[80];
 
-    block_describe(block_thread(), mine);
-    block_describe(thread_of(before), other);
+    describe(now, mine);
+    describe(actor_of(before), other);
     snprintf(words, sizeof words, "race: byte %zu of shared memory is %s by %s, and %s %s", at, what, mine, was, other);
     block_fail(719, words);
 }
@@ -126,16 +160,16 @@ static struct cell *cells_of(const void *at, size_t n)
 
 static void check_writer(const struct cell *c, int now, const char *what)
 {
-    if (c->copier >> THREAD_BITS >= shadow.start)
-        tell((size_t)(c - shadow.cells), what, "is the target of a cp.async of", c->copier);
+    if (c->copier >> ACTOR_BITS >= shadow.start)
+        tell((size_t)(c - shadow.cells), now, what, "is the target of a copy of", c->copier);
     if (!is_ordered(c->writer, now))
-        tell((size_t)(c - shadow.cells), what, "was written by", c->writer);
+        tell((size_t)(c - shadow.cells), now, what, "was written by", c->writer);
 }
 
 static void note_read(struct cell *c, int now, moment mine)
 {
     check_writer(c, now, "read");
-    if (thread_of(c->readers[0]) != now)
+    if (actor_of(c->readers[0]) != now)
         c->readers[1] = c->readers[0];
     c->readers[0] = mine;
 }
@@ -145,13 +179,13 @@ static void note_write(struct cell *c, int now, moment mine)
     check_writer(c, now, "written");
     for (int i = 0; i < 2; i++)
         if (!is_ordered(c->readers[i], now))
-            tell((size_t)(c - shadow.cells), "written", "was read by", c->readers[i]);
+            tell((size_t)(c - shadow.cells), now, "written", "was read by", c->readers[i]);
     *c = (struct cell){.writer = mine};
 }
 
 static moment moment_of(int now)
 {
-    return shadow.clock[now] << THREAD_BITS | (moment)now;
+    return shadow.clock[now] << ACTOR_BITS | (moment)now;
 }
 
 void races_access(const void *at, size_t n, int writes)
@@ -182,4 +216,59 @@ void races_copy_ends(const void *to, size_t n)
 
     for (size_t i = 0; c && i < n; i++)
         c[i] = (struct cell){.writer = moment_of(block_thread())};
+}
+
+void races_box_ends(const void *to, size_t n, int i_barrier)
+{
+    struct cell *c = cells_of(to, n);
+
+    for (size_t i = 0; c && i < n; i++)
+        c[i] = (struct cell){.writer = moment_of(ENGINE)};
+    show(ENGINE, &shadow.arrived[i_barrier]);
+}
+
+void races_barrier_made(int i_barrier)
+{
+    shadow.arrived[i_barrier] = shadow.ended[i_barrier] = (struct sight){{0}};
+}
+
+void races_arrive(int i_barrier)
+{
+    show(block_thread(), &shadow.arrived[i_barrier]);
+}
+
+void races_phase_ends(int i_barrier)
+{
+    see(&shadow.ended[i_barrier], &shadow.arrived[i_barrier]);
+}
+
+void races_pass(int i_barrier)
+{
+    see(&shadow.seen[block_thread()], &shadow.ended[i_barrier]);
+}
+
+void races_products_asked(void)
+{
+    show(block_thread(), &shadow.seen[PRODUCTS + block_thread() / EMU_WARP]);
+}
+
+void races_products_begin(int warp)
+{
+    shadow.clock[PRODUCTS + warp]++;
+}
+
+void races_products_read(int warp, const void *at, size_t n)
+{
+    const moment mine = moment_of(PRODUCTS + warp);
+    struct cell *c = cells_of(at, n);
+
+    for (size_t i = 0; c && i < n; i++)
+        note_read(c + i, PRODUCTS + warp, mine);
+}
+
+void races_products_done(int warp, long n_ahead)
+{
+    const int actor = PRODUCTS + warp;
+
+    shadow.seen[block_thread()].clocks[actor] = shadow.clock[actor] - (uint32_t)n_ahead;
 }

@@ -80,15 +80,71 @@ static const struct sample wrong[] = {
      "unsigned r[4]; tune_emu_ldmatrix_x4(r, h + t % 32 * 8); y[t] = r[3]; h[t] = 0;"},
 };
 
+/* A warpgroup and a warp more; tiles[2 * 8192], of which BRING fills the first with a box that `full` counts; `empty`
+ * takes four arrivals. PRODUCTS reads that box. */
+static const char ring_head[] =
+    "#define MADE if (t == 0) { tune_emu_barrier_init(&full, 1); tune_emu_barrier_init(&empty, 4);\\\n"
+    "    tune_emu_tensor_map(map, x, 6, 128, 64); } __syncthreads();\n"
+    "#define BRING tune_emu_barrier_arrive(&full, 8192); tune_emu_bring_box(tiles, map, 0, 0, &full);\n"
+    "#define FULL(phase) tune_emu_barrier_wait(&full, phase);\n"
+    "#define EMPTY tune_emu_barrier_wait(&empty, 0);\n"
+    "#define GIVE_BACK if (t % 32 == 0) tune_emu_barrier_arrive(&empty);\n"
+    "#define GET y[t % 96] = ((float *)tiles)[t];\n"
+    "#define PRODUCTS tune_emu_wgmma(TUNE_EMU_WGMMA_S8, d, 64, 1ull << 62 | 64ull << 32, 1ull << 62 | 64ull << 32, "
+    "0);\\\n"
+    "    tune_emu_wgmma_commit();\n"
+    "#define WAIT tune_emu_wgmma_wait(0);\n"
+    "#define BEGIN(name) extern \"C\" __global__ void name(float *y) { const int t = threadIdx.x; float *x = y, "
+    "d[32];\\\n"
+    "    extern __shared__ __align__(1024) unsigned char tiles[]; __shared__ unsigned long long full, empty;\\\n"
+    "    __shared__ __align__(64) unsigned char map[128]; __shared__ float word; (void)word; (void)d;\\\n"
+    "    y += 96 * blockIdx.x; MADE\n";
+
+static const struct sample right_rings[] = {
+    {"each waits for the box", "if (t == 0) { BRING } FULL(0) GET"},
+    {"one waits, then a barrier", "if (t == 0) { BRING FULL(0) } __syncthreads(); GET"},
+    {"a word before the arrival",
+     "if (t == 150) { word = 1; tune_emu_barrier_arrive(&full); } FULL(0) y[t % 96] = word;"},
+    {"given back by each warp, filled again",
+     "if (t == 128) { BRING EMPTY BRING } if (t < 128) { FULL(0) GET __syncwarp(); GIVE_BACK FULL(1) GET }"},
+    {"products of two boxes", "if (t == 128) { BRING EMPTY BRING }\n"
+                              "if (t < 128) { FULL(0) PRODUCTS WAIT GIVE_BACK FULL(1) PRODUCTS WAIT }"},
+    {"one thread for the products of its warpgroup", "if (t == 128) { BRING EMPTY BRING }\n"
+                                                     "if (t < 128) { FULL(0) PRODUCTS WAIT if (t == 40) for (int i = "
+                                                     "0; i < 4; i++) tune_emu_barrier_arrive(&empty); }"},
+};
+
+static const struct sample wrong_rings[] = {
+    {"one waits, all read", "if (t == 0) { BRING FULL(0) } GET"},
+    {"one waits, its warp reads", "if (t == 0) { BRING FULL(0) } if (t < 32) { GET }"},
+    {"one warp waits, another reads", "if (t == 0) { BRING } if (t < 32) { FULL(0) GET } else { GET }"},
+    {"a word behind the arrival",
+     "if (t == 150) { tune_emu_barrier_arrive(&full); word = 1; } FULL(0) y[t % 96] = word;"},
+    {"filled again at once",
+     "if (t == 128) { BRING } FULL(0) GET if (t == 128) tune_emu_bring_box(tiles, map, 0, 0, &empty);"},
+    {"given back before it is read", "if (t == 128) { BRING EMPTY BRING } if (t < 128) { FULL(0) GIVE_BACK GET }"},
+    {"given back by a lane that does not know of its warp",
+     "if (t == 128) { BRING EMPTY BRING } if (t < 128) { FULL(0) GET GIVE_BACK }"},
+    {"given back while products read it",
+     "if (t == 128) { BRING EMPTY BRING } if (t < 128) { FULL(0) PRODUCTS GIVE_BACK WAIT }"},
+    {"products of a box that nobody waits for", "if (t == 128) { BRING } if (t < 128) { PRODUCTS WAIT }"},
+    {"one warp of the warpgroup waits for the box",
+     "if (t == 128) { BRING } if (t < 128) { if (t < 32) { FULL(0) } PRODUCTS WAIT }"},
+    {"products of what others write", "((float *)tiles)[t] = t; if (t < 128) { PRODUCTS WAIT }"},
+    {"written while products read it",
+     "if (t == 128) { BRING } if (t < 128) { FULL(0) PRODUCTS ((float *)tiles)[t] = 1; WAIT }"},
+    {"an own word, written behind the products' call", "if (t < 128) { PRODUCTS ((float *)tiles)[t] = 1; WAIT }"},
+};
+
 /* All samples as kernels k0, k1 ... of one text: compiled once. */
-static char *text_of(const struct sample *samples, size_t n)
+static char *text_of(const char *head_of, const struct sample *samples, size_t n)
 {
     char *text = NULL;
     size_t size;
     FILE *f = open_memstream(&text, &size);
 
     assert_non_null(f);
-    fputs(head, f);
+    fputs(head_of, f);
     for (size_t i = 0; i < n; i++)
         fprintf(f, "BEGIN(k%zu)\n%s }\n", i, samples[i].body);
     fclose(f);
@@ -96,7 +152,8 @@ static char *text_of(const struct sample *samples, size_t n)
 }
 
 /* What two blocks of kernel k`i` end with. */
-static CUresult run(const char *text, size_t i, int seed, float y[N_THREADS])
+static CUresult run_threads(const char *text, size_t i, int seed, unsigned n_threads, unsigned dynamic,
+                            float y[N_THREADS])
 {
     char name[16], seed_text[16];
     CUcontext c;
@@ -112,7 +169,7 @@ static CUresult run(const char *text, size_t i, int seed, float y[N_THREADS])
     unsetenv("TUNE_CUDA_SEED");
     f = emulated_kernel(text, name);
     dy = emulated_buffer(both, sizeof both);
-    e = cuda.cuLaunchKernel(f, 2, 1, 1, N_THREADS, 1, 1, N_THREADS * 4, NULL, (void *[]){&dy}, NULL);
+    e = cuda.cuLaunchKernel(f, 2, 1, 1, n_threads, 1, 1, dynamic, NULL, (void *[]){&dy}, NULL);
     if (!e)
         e = cuda.cuCtxSynchronize();
     if (!e)
@@ -121,17 +178,45 @@ static CUresult run(const char *text, size_t i, int seed, float y[N_THREADS])
     return e;
 }
 
-static void check(const struct sample *samples, size_t n, CUresult expected)
+static CUresult run(const char *text, size_t i, int seed, float y[N_THREADS])
 {
-    char *text = text_of(samples, n);
+    return run_threads(text, i, seed, N_THREADS, N_THREADS * 4, y);
+}
+
+static bool log_tells_a_race(const char *path)
+{
+    char line[400];
+    bool told = false;
+    FILE *log = fopen(path, "r");
+
+    assert_non_null(log);
+    while (fgets(line, sizeof line, log))
+        told |= strstr(line, "race: ") != NULL;
+    fclose(log);
+    return told;
+}
+
+/* In each order of threads: all are right, or each ends with words on a race. */
+static void check(const char *head_of, const struct sample *samples, size_t n, bool races)
+{
+    const bool ring = head_of == ring_head;
+    char *text = text_of(head_of, samples, n);
 
     for (size_t i = 0; i < n; i++)
         for (int seed = 0; seed < N_SEEDS; seed++) {
+            char path[] = "/tmp/emulated-XXXXXX";
+            const int fd = mkstemp(path);
             float y[N_THREADS] = {0};
-            const CUresult e = run(text, i, seed, y);
+            CUresult e;
 
-            if (e != expected)
-                fail_msg("%s, seed %d: %d, expected %d", samples[i].what, seed, (int)e, (int)expected);
+            assert_true(fd >= 0);
+            close(fd);
+            setenv("TUNE_CUDA_LOG", path, 1);
+            e = run_threads(text, i, seed, ring ? 160 : N_THREADS, ring ? 2 * 8192 : N_THREADS * 4, y);
+            unsetenv("TUNE_CUDA_LOG");
+            if (e != (races ? CUDA_ERROR_LAUNCH_FAILED : CUDA_SUCCESS) || log_tells_a_race(path) != races)
+                fail_msg("%s, seed %d: %d", samples[i].what, seed, (int)e);
+            unlink(path);
         }
     free(text);
 }
@@ -139,20 +224,27 @@ static void check(const struct sample *samples, size_t n, CUresult expected)
 static void kernels_that_are_right_have_no_race(void **state)
 {
     (void)state;
-    check(right, sizeof right / sizeof *right, CUDA_SUCCESS);
+    check(head, right, sizeof right / sizeof *right, false);
+    check(ring_head, right_rings, sizeof right_rings / sizeof *right_rings, false);
 }
 
 static void races_are_told_in_every_order_of_threads(void **state)
 {
     (void)state;
-    check(wrong, sizeof wrong / sizeof *wrong, CUDA_ERROR_LAUNCH_FAILED);
+    check(head, wrong, sizeof wrong / sizeof *wrong, true);
+}
+
+static void races_of_boxes_and_products_are_told(void **state)
+{
+    (void)state;
+    check(ring_head, wrong_rings, sizeof wrong_rings / sizeof *wrong_rings, true);
 }
 
 static void races_are_told_with_threads_and_lines(void **state)
 {
     static const struct sample sample = {"", "\n#line 70\n__syncthreads(); if (t == 33) s[4] = 1;\n__syncthreads();\n"
                                              "if (t == 3) s[4] = 1; if (t == 34) y[t] = s[4]; __syncthreads();"};
-    char path[] = "/tmp/emulated-XXXXXX", line[300], *text = text_of(&sample, 1);
+    char path[] = "/tmp/emulated-XXXXXX", line[300], *text = text_of(head, &sample, 1);
     const int fd = mkstemp(path);
     float y[N_THREADS] = {0};
     bool told = false;
@@ -182,7 +274,7 @@ static void warps_run_ahead_of_each_other(void **state)
                                          "s[t / 32] = 0; __syncthreads();\n"
                                          "for (int step = 1; step <= 3; step++) { s[t / 32] = step; tune_emu_warp();\n"
                                          "    if (s[(t / 32 + 1) % 3] != step) y[t] = 1; BARRIER; }"};
-    char *text = text_of(&sample, 1), with[4000];
+    char *text = text_of(head, &sample, 1), with[4000];
     int n_wrong = 0;
 
     (void)state;
@@ -289,6 +381,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_that_are_right_have_no_race),
         cmocka_unit_test(races_are_told_in_every_order_of_threads),
+        cmocka_unit_test(races_of_boxes_and_products_are_told),
         cmocka_unit_test(races_are_told_with_threads_and_lines),
         cmocka_unit_test(warps_run_ahead_of_each_other),
         cmocka_unit_test(blocks_that_touch_what_others_write_are_told),

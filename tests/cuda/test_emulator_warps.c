@@ -367,17 +367,11 @@ static void boxes_of_rows_come_swizzled_when_their_barrier_says_so(void **state)
         for (int i = 0; i < 288; i++)
             y[i] = (float)i;
         snprintf(with, sizeof with, "#define EXPECTED 1024\n#define WAIT %s\n%s", waits[n], text);
-        assert_int_equal(run_dynamic(with, 32, 1024, y, 288), 0);
-        for (int row = 0; row < 8; row++)
-            for (int i = 0; i < 32; i++) {
-                const float got = y[row * 32 + (i / 4 ^ row) * 4 + i % 4];
-                const float there = row < 4 && i < 16 ? (float)((2 + row) * 48 + 32 + i) : 0.0f;
-
-                if (n == 0)
-                    assert_true(got == there);
-                else
-                    assert_true(got != got);
-            }
+        assert_int_equal(run_dynamic(with, 32, 1024, y, 288), n == 0 ? 0 : 719); /* a race */
+        for (int row = 0; row < 8 && n == 0; row++)
+            for (int i = 0; i < 32; i++)
+                assert_true(y[row * 32 + (i / 4 ^ row) * 4 + i % 4] ==
+                            (row < 4 && i < 16 ? (float)((2 + row) * 48 + 32 + i) : 0.0f));
     }
 }
 

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* wgmma.c - products of warpgroups by their definition (PTX ISA, "Asynchronous warpgroup level matrix instructions"):
  * both factors in shared memory, with k contiguous and 128-byte swizzle. They are carried out when the thread waits for
- * them: so a missing wait shows, and a factor that is overwritten too early. */
+ * them: so a missing wait shows, and a factor that is overwritten too early, which is told as a race, too. */
 #include "tests/cuda/block.h"
 
 #include "runtime/dtype.h"
+#include "tests/cuda/races.h"
 
 #include <string.h>
 
 #define GROUP_THREADS 128
+#define GROUP_WARPS (GROUP_THREADS / EMU_WARP)
 #define MAX_PENDING 256
 #define K_BYTES 32 /* of an instruction */
 #define MAX_K 32
@@ -40,6 +42,7 @@ void wgmma_add(enum emu_wgmma form, unsigned *d, int n, unsigned long long a, un
 
     if (n < 8 || n > MAX_N || n % 8 || p->n == MAX_PENDING)
         block_fail(715, "wgmma of a shape that there is not, or too many of them");
+    races_products_asked();
     p->list[p->n++] = (struct product){form, d, n, a, b, add, p->n_groups};
 }
 
@@ -90,8 +93,16 @@ static unsigned bits_of_sum(enum emu_wgmma form, double sum)
 
 struct rows {
     struct pending *p;
-    int warp; /* of its warpgroup */
+    int warp; /* of its block */
 };
+
+/* Rows `first` to `end` of a factor, 32 bytes each, whose chunks of 16 bytes lie apart. */
+static void note_rows(int warp, unsigned long long d, int first, int end)
+{
+    for (int row = first; row < end; row++)
+        for (int k = 0; k < K_BYTES; k += 16)
+            races_products_read(warp, byte_of(d, row, k), 16);
+}
 
 /* 16 rows of one product, those of a warp: element i of lane l is row l / 4 + i / 2 % 2 * 8, column i / 4 * 8 + l % 4 *
  * 2
@@ -100,11 +111,13 @@ static void multiply(const struct product *x, void *const *lanes, int i_product)
 {
     static double a[16][MAX_K], b[MAX_N][MAX_K];
     const struct rows *first = lanes[0];
-    const int n_k = x->form == TUNE_EMU_WGMMA_S8 ? K_BYTES : K_BYTES / 2;
+    const int n_k = x->form == TUNE_EMU_WGMMA_S8 ? K_BYTES : K_BYTES / 2, row0 = first->warp % GROUP_WARPS * 16;
 
+    note_rows(first->warp, x->a, row0, row0 + 16);
+    note_rows(first->warp, x->b, 0, x->n);
     for (int k = 0; k < n_k; k++) {
         for (int row = 0; row < 16; row++)
-            a[row][k] = element(x->form, x->a, first->warp * 16 + row, k);
+            a[row][k] = element(x->form, x->a, row0 + row, k);
         for (int column = 0; column < x->n; column++)
             b[column][k] = element(x->form, x->b, column, k);
     }
@@ -130,6 +143,7 @@ static void finish(void *const *lanes, void *arg)
     const struct rows *first = lanes[0];
     int n = 0;
 
+    races_products_begin(first->warp);
     while (n < first->p->n && first->p->list[n].group < first->p->n_groups - n_pending) {
         multiply(&first->p->list[n], lanes, n);
         n++;
@@ -156,9 +170,11 @@ static bool have_waited(const void *arg)
 
 void wgmma_wait(int n_pending, int line)
 {
-    const int mine = block_thread();
-    struct rows rows = {&threads[mine], mine % GROUP_THREADS / EMU_WARP};
+    const int mine = block_thread(), first = mine - mine % GROUP_THREADS;
+    struct rows rows = {&threads[mine], mine / EMU_WARP};
 
     block_warp(finish, &rows, &n_pending, 0xffffffffu, 1, line);
     block_wait(have_waited, &mine, line);
+    for (int i = first; i < first + GROUP_THREADS; i += EMU_WARP)
+        races_products_done(i / EMU_WARP, threads[i].n_waits - threads[mine].n_waits);
 }

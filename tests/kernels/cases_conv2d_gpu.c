@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #define SHAPE "conv2d f32 n=1 c=5 h=10 w=9 k=7 r=3 s=3 pad=1"
+#define NHWC "conv2d f32 n=2 c=20 h=9 w=10 k=24 r=3 s=3 pad=1 layout=nhwc epilogue=bias_add"
 #define GROUPED "conv2d f32 n=3 c=10 h=10 w=9 k=14 r=3 s=3 pad=1 groups=2"
 
 static const char *const shapes[] = {
@@ -16,6 +17,9 @@ static const char *const shapes[] = {
     "conv2d f32 n=2 c=40 h=8 w=10 k=96 r=1 s=1 epilogue=add",    /* pixels that come by fours */
     "conv2d f32 n=1 c=32 h=16 w=16 k=64 r=2 s=2",                /* whole tiles of channels */
     "conv2d i8 n=2 c=7 h=9 w=8 k=17 r=5 s=3 stride=2,1 pad=2,1", /* no fours */
+    NHWC,
+    "conv2d i8 n=1 c=16 h=8 w=7 k=18 r=1 s=1 layout=nhwc epilogue=bias_requant",
+    "conv2d f16 n=2 c=12 h=7 w=9 k=16 r=3 s=3 stride=2 pad=1 groups=2 layout=nhwc",
     "conv2d f16 n=2 c=48 h=6 w=7 k=96 r=3 s=2 pad=1 groups=3 layout=nchw16c epilogue=bias", /* groups of whole blocks */
     NULL,
 };
@@ -41,6 +45,7 @@ static const struct mutant mutants[] = {
     {"conv2d/implicit_gemm", SHAPE, "uninitialised accumulator", "acc[i][j] = 0;", "acc[i][j] = y[0];"},
     {"conv2d/implicit_gemm", SHAPE, "columns outside", "columns_in[j] >> (s) & 1", "1"},
     {"conv2d/implicit_gemm", SHAPE, "a slice left out", "other < KS - 1; other++", "other < KS - 2; other++", "dp4a"},
+    {"conv2d/implicit_gemm", NHWC, "pixels side by side", "(h * W + w) * XLW;", "h * W + w;"},
     {"conv2d/implicit_gemm",
      "conv2d i8 n=1 c=32 h=9 w=9 k=24 r=3 s=3 pad=1 groups=2 layout=nchw4c epilogue=bias_requant",
      "channels of another group", "CHANNEL_AT(group * CW)", "CHANNEL_AT(0)"},

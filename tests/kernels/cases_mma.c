@@ -28,6 +28,9 @@ static const char *const shapes[] = {
     "conv2d bf16 n=1 c=16 h=8 w=8 k=16 r=3 s=3 pad=1 groups=2 layout=nchw8c",
     "conv2d i8 n=1 c=3 h=12 w=12 k=20 r=7 s=7 stride=2 pad=3",
     "conv2d f16 n=1 c=64 h=7 w=7 k=16 r=3 s=3 pad=1 layout=nchw16c epilogue=add_relu",
+    "conv2d f16 n=2 c=24 h=9 w=10 k=18 r=3 s=3 pad=1 layout=nhwc epilogue=bias_add_relu", /* in place */
+    "conv2d i8 n=1 c=6 h=9 w=7 k=20 r=3 s=3 stride=2 pad=1 layout=nhwc",                  /* packed */
+    "conv2d bf16 n=1 c=32 h=8 w=8 k=12 r=3 s=3 pad=1 groups=2 layout=nhwc",
     "conv2d f16 n=1 c=4 h=30 w=9 k=8 r=30 s=7 pad=0,3", /* a mask of over 32 bits */
     NULL,
 };

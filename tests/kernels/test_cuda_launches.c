@@ -302,10 +302,12 @@ static void forms_for_cpus_refuse_cuda_in_words(void **state)
 /* Whoever multiplies by tensor cores says so: else its times are too fast to be true (agent/plausible.c). */
 static void programs_of_tensor_cores_say_so(void **state)
 {
-    static const char *const texts[][3] = {{"dense/mma", "dense f16 m=64 n=64 k=64", "mma_f16"},
-                                           {"dense/wgmma", "dense bf16 m=64 n=64 k=64", "wgmma"},
-                                           {"batch_gemm/mma", "batch_gemm bf16 b=2 m=64 n=64 k=64", "mma_bf16"},
-                                           {"conv2d/mma", "conv2d i8 n=1 c=32 h=8 w=8 k=32 r=3 s=3 pad=1", "mma_i8"}};
+    static const char *const texts[][3] = {
+        {"dense/mma", "dense f16 m=64 n=64 k=64", "mma_f16"},
+        {"dense/wgmma", "dense bf16 m=64 n=64 k=64", "wgmma"},
+        {"conv2d/wgmma", "conv2d bf16 n=1 c=64 h=8 w=8 k=64 r=3 s=3 pad=1 layout=nhwc", "wgmma"},
+        {"batch_gemm/mma", "batch_gemm bf16 b=2 m=64 n=64 k=64", "mma_bf16"},
+        {"conv2d/mma", "conv2d i8 n=1 c=32 h=8 w=8 k=32 r=3 s=3 pad=1", "mma_i8"}};
     struct device_desc d;
 
     (void)state;

@@ -2,7 +2,8 @@
 /* Operands inside inline PTX, which no emulated device runs, are in the order that the PTX ISA writes down. NVRTC makes
  * PTX of programs of templates with a kernel behind them that gives each instruction operands that are known: in the
  * PTX a register is traced to the word that it was loaded from (i8: byte 8 of `in`), the word that it is stored to
- * (>o8) or the shared address that it holds (s+8). And all such instructions of the program itself have the form that
+ * (>o8), the shared address that it holds (s+8), the parameter (p1+16: 16 bytes behind the second) or the number (#8).
+ * And all such instructions of the program itself have the form that
  * they must have. Skipped where there is no NVRTC. */
 #include "kernels/template.h"
 #include "runtime/cuda_arch.h"
@@ -18,9 +19,9 @@
 
 #include <cmocka.h>
 
-#define MAX_STATEMENTS 16
+#define MAX_STATEMENTS 32
 #define MAX_REGISTERS 512
-#define LINE_BYTES 400
+#define LINE_BYTES 2048
 
 static struct nvrtc *nvrtc;
 
@@ -44,42 +45,153 @@ struct golden {
     "    UNROLL for (int i = 0; i < MMA_D; i++) ((GLOBAL MMA_SUM *)out)[i] = d[i];\n"                                  \
     "    read_matrices(r, (const BYTE *)s + 32);\n"                                                                    \
     "    UNROLL for (int i = 0; i < 4; i++) out[16 + i] = r[i];\n"                                                     \
+    "    store_piece(make_uint2(in[40], in[41]), (uint2 *)(out + 30));\n"                                              \
+    "    store_piece(make_uint4(in[42], in[43], in[44], in[45]), (uint4 *)(out + 32));\n"                              \
     "}\n"
 #define FOUR_SUMS "{i0>o0,i4>o4,i8>o8,i12>o12}"
 #define LDMATRIX "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {>o64,>o68,>o72,>o76}, [s+32];"
+#define STORES "st.global.v2.b32 [p1+120], {i160,i164};", "st.global.v4.b32 [p1+128], {i168,i172,i176,i180};"
+
+/* Products of a warpgroup of 64 columns, what its barriers are told, copies of boxes, and the map of these. */
+#define WGMMA_PROBE                                                                                                    \
+    "KERNEL probe(GLOBAL const unsigned *in, GLOBAL unsigned *out)\n"                                                  \
+    "{\n"                                                                                                              \
+    "    LOCAL_ALIGNED BYTE s[1024];\n"                                                                                \
+    "    BITS64 *const b = (BITS64 *)(s + 64);\n"                                                                      \
+    "    MMA_SUM d[NT / 2];\n"                                                                                         \
+    "    UNROLL for (int i = 0; i < NT / 2; i++) d[i] = ((GLOBAL const MMA_SUM *)in)[i];\n"                            \
+    "    wgmma(d, in[64], in[65], (int)in[66]);\n"                                                                     \
+    "    WGMMA_WAIT(3);\n"                                                                                             \
+    "    UNROLL for (int i = 0; i < NT / 2; i++) ((GLOBAL MMA_SUM *)out)[i] = d[i];\n"                                 \
+    "    barrier_init(b, in[68]);\n"                                                                                   \
+    "    barrier_expect(b, in[69]);\n"                                                                                 \
+    "    barrier_arrive(b, in[70]);\n"                                                                                 \
+    "    barrier_wait(b, in[71]);\n"                                                                                   \
+    "    bring_box(s + 128, (const BYTE *)(in + 256), in[72], in[73], b, false);\n"                                    \
+    "    bring_box(s + 128, (const BYTE *)(in + 256), in[72], in[73], b, true);\n"                                     \
+    "    make_map((BYTE *)(out + 256), s + 512, in + 512, in[74], in[75], in[76]);\n"                                  \
+    "    see_map((const BYTE *)(in + 256));\n"                                                                         \
+    "#if GATHER\n"                                                                                                     \
+    "    VT v;\n"                                                                                                      \
+    "    lane(v, 0) = ((GLOBAL const float *)in)[80];\n"                                                               \
+    "    lane(v, 1) = ((GLOBAL const float *)in)[81];\n"                                                               \
+    "    out[128] = word_of(v);\n"                                                                                     \
+    "    unsigned four[] = {in[84], in[85], in[86], in[87]};\n"                                                        \
+    "    store_sixteen(four, out + 132);\n"                                                                            \
+    "#endif\n"                                                                                                         \
+    "}\n"
+#define STORE_SIXTEEN "st.global.v4.b32 [p1+528], {i336,i340,i344,i348};"
+#define THIRTY_TWO_SUMS                                                                                                \
+    "{i0>o0,i4>o4,i8>o8,i12>o12,i16>o16,i20>o20,i24>o24,i28>o28,i32>o32,i36>o36,i40>o40,i44>o44,i48>o48,i52>o52,"      \
+    "i56>o56,i60>o60,i64>o64,i68>o68,i72>o72,i76>o76,i80>o80,i84>o84,i88>o88,i92>o92,i96>o96,i100>o100,i104>o104,"     \
+    "i108>o108,i112>o112,i116>o116,i120>o120,i124>o124}"
+#define WGMMA(types, scales)                                                                                           \
+    "{ .reg .pred add; setp.ne.b32 add, i264, 0; wgmma.mma_async.sync.aligned.m64n64" types " " THIRTY_TWO_SUMS        \
+    ", i256, i260, add" scales "; }"
+#define BULK "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
+#define FIELD(name, type) "tensormap.replace.tile." name ".shared::cta.b1024." type " [s+512], "
+#define AROUND_WGMMA                                                                                                   \
+    "wgmma.wait_group.sync.aligned 3;", "mbarrier.init.shared::cta.b64 [s+64], i272;",                                 \
+        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [s+64], i276;",                                                  \
+        "{ .reg .b32 there; mapa.shared::cluster.u32 there, s+64, i280; mbarrier.arrive.shared::cluster.b64 _, "       \
+        "[there]; }",                                                                                                  \
+        "{ .reg .pred done; AGAIN: mbarrier.try_wait.parity.shared::cta.b64 done, [s+64], i284; @done bra DONE; bra "  \
+        "AGAIN; DONE: }",                                                                                              \
+        BULK " [s+128], [p0+1024, {i288, i292}], [s+64];",                                                             \
+        BULK ".multicast::cluster [s+128], [p0+1024, {i288, i292}], [s+64], #3;",                                      \
+        FIELD("global_address", "b64") "p0+2048;", FIELD("rank", "b32") "1;", FIELD("box_dim", "b32") "0, #128;",      \
+        FIELD("box_dim", "b32") "1, i304;", FIELD("global_dim", "b32") "0, i300;",                                     \
+        FIELD("global_dim", "b32") "1, i296;", FIELD("global_stride", "b64") "0, i300;",                               \
+        FIELD("element_stride", "b32") "0, #1;", FIELD("element_stride", "b32") "1, #1;",                              \
+        FIELD("elemtype", "b32") "0;", FIELD("interleave_layout", "b32") "0;", FIELD("swizzle_mode", "b32") "3;",      \
+        FIELD("fill_mode", "b32") "0;",                                                                                \
+        "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [p1+1024], [s+512], "  \
+        "128;",                                                                                                        \
+        "fence.proxy.tensormap::generic.acquire.gpu [p0+1024], 128;"
 
 /* From the PTX ISA: mma and ldmatrix ("Warp-level matrix instructions": d, a, b, c; r, [p]), dp4a, fma, sub and mul (d,
- * a, b, c), mov of {a, b}, of which a is the lower half, cvt.dtype.atype d, a. */
+ * a, b, c), mov of {a, b}, of which a is the lower half, cvt.dtype.atype d, a; of cvt to f16x2 d, a, b the first is the
+ * upper half. wgmma.mma_async ("Asynchronous warpgroup-level matrix instructions"): d, a-desc, b-desc, scale-d, and of
+ * f16 and bf16 imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b. mbarrier.init [addr], count; arrive state, [addr]
+ * and of expect_tx the count; try_wait.parity done, [addr], parity; mapa d, a, rank; cp.async.bulk.tensor [to], [map,
+ * {column, row}], [mbarrier], mask of blocks; tensormap.replace [map], ordinal, value, dimension 0 the innermost;
+ * cp_fenceproxy [to], [from], size. */
 static const struct golden goldens[] = {
     {"dense/mma",
      "dense f16 m=256 n=256 k=512",
      80,
      MMA_PROBE,
      {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 " FOUR_SUMS ", {i64,i68,i72,i76}, {i128,i132}, " FOUR_SUMS ";",
-      LDMATRIX}},
+      LDMATRIX, STORES}},
     {"dense/mma",
      "dense bf16 m=256 n=256 k=512",
      90,
      MMA_PROBE,
      {"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 " FOUR_SUMS ", {i64,i68,i72,i76}, {i128,i132}, " FOUR_SUMS
       ";",
-      LDMATRIX}},
+      LDMATRIX, STORES}},
     {"dense/mma",
      "dense i8 m=256 n=256 k=512",
      80,
      MMA_PROBE,
      {"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 " FOUR_SUMS ", {i64,i68,i72,i76}, {i128,i132}, " FOUR_SUMS ";",
-      LDMATRIX}},
+      LDMATRIX, STORES}},
     {"dense/mma",
      "dense f16 m=256 n=256 k=512",
      75,
      MMA_PROBE,
-     {"mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 " FOUR_SUMS ", {i64,i68}, {i128}, " FOUR_SUMS ";", LDMATRIX}},
+     {"mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 " FOUR_SUMS ", {i64,i68}, {i128}, " FOUR_SUMS ";", LDMATRIX,
+      STORES}},
     {"dense/mma",
      "dense i8 m=256 n=256 k=512",
      75,
      MMA_PROBE,
-     {"mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {i0>o0,i4>o4}, {i64}, {i128}, {i0>o0,i4>o4};", LDMATRIX}},
+     {"mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {i0>o0,i4>o4}, {i64}, {i128}, {i0>o0,i4>o4};", LDMATRIX, STORES}},
+    {"dense/wgmma",
+     "dense f16 m=256 n=256 k=512",
+     90,
+     WGMMA_PROBE,
+     {WGMMA("k16.f32.f16.f16", ", 1, 1, 0, 0"), AROUND_WGMMA, "cvt.rn.f16x2.f32 >o512, i324, i320;", STORE_SIXTEEN}},
+    {"dense/wgmma",
+     "dense bf16 m=256 n=256 k=512",
+     90,
+     WGMMA_PROBE,
+     {WGMMA("k16.f32.bf16.bf16", ", 1, 1, 0, 0"), AROUND_WGMMA, "cvt.rn.bf16x2.f32 >o512, i324, i320;", STORE_SIXTEEN}},
+    {"dense/wgmma", "dense i8 m=256 n=256 k=512", 90, WGMMA_PROBE, {WGMMA("k32.s32.s8.s8", ""), AROUND_WGMMA}},
+    {"conv2d/wgmma",
+     "conv2d i8 n=2 c=64 h=8 w=8 k=64 r=3 s=3 pad=1 stride=2 layout=nhwc",
+     90,
+     "KERNEL probe(GLOBAL const unsigned *in, GLOBAL unsigned *out)\n"
+     "{\n"
+     "    LOCAL_ALIGNED BYTE s[1024];\n"
+     "    make_image_map((BYTE *)(out + 256), s + 512, in + 512, IMAGES{in[0], in[1], in[2], in[3]},\n"
+     "                   IMAGES{in[4], in[5], in[6], in[7]}, IMAGES{1, 1, 1, 1});\n"
+     "    bring_images(s + 128, (const BYTE *)(in + 256), IMAGES{in[8], in[9], in[10], in[11]}, (BITS64 *)(s + 64));\n"
+     "}\n",
+     {FIELD("global_address", "b64") "p0+2048;",
+      FIELD("rank", "b32") "3;",
+      FIELD("box_dim", "b32") "0, i16;",
+      FIELD("box_dim", "b32") "1, i20;",
+      FIELD("box_dim", "b32") "2, i24;",
+      FIELD("box_dim", "b32") "3, i28;",
+      FIELD("global_dim", "b32") "0, i0;",
+      FIELD("global_dim", "b32") "1, i4;",
+      FIELD("global_dim", "b32") "2, i8;",
+      FIELD("global_dim", "b32") "3, i12;",
+      FIELD("global_stride", "b64") "0, i0;",
+      FIELD("global_stride", "b64") "1, x0;",
+      FIELD("global_stride", "b64") "2, x1;",
+      FIELD("element_stride", "b32") "0, #1;",
+      FIELD("element_stride", "b32") "1, #1;",
+      FIELD("element_stride", "b32") "2, #1;",
+      FIELD("element_stride", "b32") "3, #1;",
+      FIELD("elemtype", "b32") "0;",
+      FIELD("interleave_layout", "b32") "0;",
+      FIELD("swizzle_mode", "b32") "3;",
+      FIELD("fill_mode", "b32") "0;",
+      "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [p1+1024], [s+512], 128;",
+      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [s+128], [p0+1024, {i32, i36, i40, "
+      "i44}], [s+64];"}},
     {"conv2d/mma", "conv2d i8 n=16 c=64 h=14 w=14 k=64 r=3 s=3 pad=1 layout=nchw16c", 80, NULL, {NULL}},
     {"dense/dense_i8",
      "dense i8 m=64 n=64 k=64",
@@ -138,7 +250,14 @@ static const char *const beginnings[] = {"mma.", "ldmatrix.", "dp4a.", "cp.async
 
 /* Registers of the probe. */
 
-enum kind { UNKNOWN, PARAMETER, SHARED, LOADED, MADE }; /* MADE: by a statement of inline PTX; `at` counts them */
+enum kind {
+    UNKNOWN,
+    PARAMETER,
+    SHARED,
+    LOADED,
+    NUMBER,
+    MADE
+}; /* MADE: by a statement of inline PTX; `at` counts them */
 
 struct operand {
     enum kind kind;
@@ -173,6 +292,8 @@ static void copy_value(const char *to, const char *from, int plus)
         *t = *value_of(from);
     else if (*from == '_' || isalpha((unsigned char)*from))
         *t = (struct operand){.kind = SHARED};
+    else if (isdigit((unsigned char)*from))
+        *t = (struct operand){.kind = NUMBER, .at = atoi(from)};
     t->at += plus;
     t->stored_to = stored_to;
 }
@@ -184,13 +305,26 @@ static bool read_address(const char *text, char name[16], int *plus)
     return sscanf(text, "[%15[%a-z0-9]+%d]", name, plus) >= 1;
 }
 
-/* One line that is no inline PTX; stores are noted in a pass before the others, as they come behind. */
+/* Operations whose result is what their first operand holds, and a number more. */
+static bool passes_on(const char *op)
+{
+    static const char *const names[] = {"mov.", "cvt", "add.s64", "add.s32"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(op, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+/* One line that is no inline PTX; stores are noted in a pass before the others, as they come behind. A word that is
+ * made 64 bits, of constants above, is that word. */
 static void trace(const char *line, bool stores)
 {
     char op[64], a[64] = "", b[64] = "", name[16];
-    int plus = 0, parameter;
+    long long number = 0;
+    int plus, parameter;
 
-    if (sscanf(line, " %63s %63[^,;], %63[^,;], %d", op, a, b, &plus) < 3)
+    if (sscanf(line, " %63s %63[^,;], %63[^,;], %lld", op, a, b, &number) < 3)
         return;
     if (stores && strncmp(op, "st.global.", 10) == 0 && read_address(a, name, &plus))
         value_of(b)->stored_to = plus;
@@ -200,8 +334,10 @@ static void trace(const char *line, bool stores)
         *value_of(a) = (struct operand){.kind = PARAMETER, .parameter = parameter, .stored_to = -1};
     else if (strncmp(op, "ld.global.", 10) == 0 && read_address(b, name, &plus) && value_of(name)->kind == PARAMETER)
         *value_of(a) = (struct operand){LOADED, value_of(name)->at + plus, 0, value_of(a)->stored_to};
-    else if (strncmp(op, "mov.", 4) == 0 || strncmp(op, "cvt", 3) == 0 || strncmp(op, "add.s64", 7) == 0)
-        copy_value(a, b, plus);
+    else if (passes_on(op))
+        copy_value(a, *b == '{' ? b + 1 : b, (int)number);
+    else if (strncmp(op, "or.b64", 6) == 0)
+        copy_value(a, b, 0);
 }
 
 /* A register by its value. */
@@ -217,6 +353,8 @@ static void put_register(const char *name, struct buf *out)
         buf_printf(out, "s+%d", v->at);
     else if (v->kind == MADE)
         buf_printf(out, "x%d", v->at);
+    else if (v->kind == NUMBER)
+        buf_printf(out, "#%d", v->at);
     else if (v->kind == PARAMETER)
         buf_printf(out, "p%d+%d", v->parameter, v->at);
     if (v->stored_to >= 0)
@@ -261,6 +399,16 @@ static bool next_line(const char **at, char line[LINE_BYTES])
     return n > 0;
 }
 
+/* All lines of a statement of inline PTX, which ends with the line that says so. */
+static void put_lines(const char **at, char line[LINE_BYTES], struct buf *out)
+{
+    while (next_line(at, line) && strcmp(line, "// end inline asm") != 0) {
+        if (out->len)
+            buf_puts(out, " ");
+        put_statement(line, out);
+    }
+}
+
 static void check_probe(const struct golden *g, const char *ptx)
 {
     const char *const begin = strstr(ptx, "entry probe(");
@@ -280,15 +428,13 @@ static void check_probe(const struct golden *g, const char *ptx)
             continue;
         }
         buf_init(&statement, LINE_BYTES);
-        assert_true(next_line(&at, line));
-        put_statement(line, &statement);
+        put_lines(&at, line, &statement);
         assert_in_range(n, 0, MAX_STATEMENTS - 1);
         if (!g->statements[n] || strcmp(buf_text(&statement), g->statements[n]) != 0)
-            fail_msg("%s, %s, sm_%d:\n  %s\nis\n  %s\nexpected\n  %s", g->template_id, g->workload, g->sm, line,
-                     buf_text(&statement), g->statements[n] ? g->statements[n] : "nothing");
+            fail_msg("%s, %s, sm_%d:\n  %s\nexpected\n  %s", g->template_id, g->workload, g->sm, buf_text(&statement),
+                     g->statements[n] ? g->statements[n] : "nothing");
         buf_fini(&statement);
         n++;
-        assert_true(next_line(&at, line)); /* end inline asm */
     }
     if (n < MAX_STATEMENTS && g->statements[n])
         fail_msg("%s, %s, sm_%d: no \"%s\"", g->template_id, g->workload, g->sm, g->statements[n]);

@@ -437,7 +437,7 @@ static const struct conv_case conv_cases[] = {
      .bias = true,
      .relu = true,
      .join = true},
-    {.workload = "conv2d u8 n=2 c=4 h=4 w=3 k=2 r=1 s=1 epilogue=requant_add",
+    {.workload = "conv2d u8 n=2 c=4 h=4 w=3 k=2 r=1 s=1 layout=nhwc epilogue=requant_add",
      .n = 2,
      .c = 4,
      .h = 4,
@@ -451,6 +451,8 @@ static const struct conv_case conv_cases[] = {
      .dil_w = 1,
      .p = 4,
      .q = 3,
+     .x_lanes = 4,
+     .y_lanes = 2,
      .join = true},
 };
 
@@ -468,8 +470,7 @@ static const struct dense_case dense_cases[] = {
 /* All outputs of one pass: sums, exact ones also as integers, and sums of magnitudes. */
 struct outputs {
     double *sum, *magnitude;
-    int64_t *integer;
-    int64_t n;
+    int64_t *integer, n;
 };
 
 static void outputs_init(struct outputs *y, int64_t n)
@@ -732,8 +733,7 @@ static void dense_reference_is_the_definition(void **state)
     }
 }
 
-/* Rounding to even, saturation at both ends of the bytes round a zero point, of what is requantised and of the sum;
- * worked out by hand. */
+/* Rounding to even, saturation at both ends round a zero point, of what is requantised and of the sum, by hand. */
 static void epilogues_of_bytes_are_rounded_and_saturated_twice(void **state)
 {
     static const float scales[] = {0.5f, 2}, zeros[] = {7, 3, 10, 250}, low[] = {7, 200, 10, 0};

@@ -416,6 +416,79 @@ static void parts_of_sums_have_no_more_bytes_than_their_layer(void **state)
     assert_true(default_on_h100("conv2d/i8", i8, "unroll_step") > 0);
 }
 
+/* Bytes of sums in parts over those of the layer's own tensors, of the default on `d`; 0: not this template's. */
+static double parts_of_default(const char *id, const char *text, const struct device_desc *d)
+{
+    const struct template *t = template_find(id);
+    struct workload w;
+    struct space *s = NULL;
+    struct config c;
+    struct program p;
+    struct blobs blobs;
+    double bytes = 0;
+
+    if (workload_parse(text, &w, NULL) || !template_computes(t, w.op) || t->fit(&w, d, NULL) == FIT_NONE)
+        return 0;
+    blobs_init(&blobs, (size_t)1 << 28);
+    assert_int_equal(template_space(t, &w, d, &s, NULL), ERR_OK);
+    assert_int_equal(t->fallback(&w, d, s, &c), ERR_OK);
+    assert_int_equal(template_kernels(t, &w, d, s, &c, &p, &blobs, NULL), ERR_OK);
+    for (size_t i = 0; i < p.n_buffers; i++)
+        if (strncmp(p.buffers[i].id, "part", 4) == 0)
+            bytes = (double)p.buffers[i].n_elems * (double)dtype_bytes(p.buffers[i].dtype);
+    program_fini(&p);
+    blobs_fini(&blobs);
+    space_free(s);
+    return bytes / w.op->bytes_min(&w);
+}
+
+static void no_default_of_three_networks_writes_more_parts_than_twice_its_layer(void **state)
+{
+    static const char *const networks[] = {"vgg-16", "resnet-50", "mobilenet-v1"};
+    static const struct {
+        const char *id, *dtype, *layout;
+    } templates[] = {{"conv2d/direct", NULL, NULL},
+                     {"conv2d/implicit_gemm", NULL, NULL},
+                     {"conv2d/i8", "i8", "nchw4c"},
+                     {"conv2d/implicit_gemm", "i8", "nchw4c"},
+                     {"conv2d/mma", "f16", NULL}};
+    static const int devices_of[][2] = {{61, 28}, {80, 108}, {90, 132}};
+
+    (void)state;
+    for (size_t t = 0; t < sizeof templates / sizeof templates[0]; t++)
+        for (size_t i = 0; i < sizeof devices_of / sizeof devices_of[0]; i++) {
+            struct device_desc d;
+            double most = 0;
+            int n = 0;
+
+            cuda_arch_describe(cuda_arch_find(devices_of[i][0]), devices_of[i][1], &d);
+            for (size_t k = 0; k < sizeof networks / sizeof networks[0]; k++) {
+                const struct network *net;
+
+                assert_int_equal(network_find(networks[k], &net, NULL), ERR_OK);
+                for (size_t l = 0; l < net->n_layers; l++) {
+                    struct buf text;
+                    struct why note = {""};
+                    double parts;
+
+                    buf_init(&text, WORKLOAD_MAX_TEXT);
+                    assert_int_equal(
+                        network_layer_as(&net->layers[l], templates[t].dtype, templates[t].layout, &text, &note),
+                        ERR_OK);
+                    parts = parts_of_default(templates[t].id, buf_text(&text), &d);
+                    if (parts > 2)
+                        fail_msg("%s, sm_%d, %s: parts of %.1f times its bytes", templates[t].id, devices_of[i][0],
+                                 buf_text(&text), parts);
+                    n += parts > 0;
+                    most = parts > most ? parts : most;
+                    buf_fini(&text);
+                }
+            }
+            printf("%s %s sm_%d: %d layers in parts, at most %.2f times their bytes\n", templates[t].id,
+                   templates[t].dtype ? templates[t].dtype : "f32", devices_of[i][0], n, most);
+        }
+}
+
 static void equal_configs_give_equal_programs(void **state)
 {
     const struct template *t = template_find("conv2d/direct_tile");
@@ -496,6 +569,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_a_template_lacks_is_said_in_words),
         cmocka_unit_test(winograd_is_no_good_choice_for_few_channels),
         cmocka_unit_test(forms_for_cpus_refuse_cuda_devices),
+        cmocka_unit_test(no_default_of_three_networks_writes_more_parts_than_twice_its_layer),
         cmocka_unit_test(parts_of_sums_have_no_more_bytes_than_their_layer),
         cmocka_unit_test(equal_configs_give_equal_programs),
         cmocka_unit_test(licences_are_no_part_of_programs),

@@ -74,7 +74,7 @@ static const struct {
     {"depthwise_conv2d f32 n=1 c=1 h=9 w=3 r=2 s=3 dilation=3,4", "covers 4 x 9, larger than the padded input 9 x 3"},
     {"conv2d f32 n=1 c=1 h=5 w=5 k=1 r=1 s=1 pad=1,2,3", "top,left,bottom,right"},
     {"conv2d f32 n=1 c=1 h=5 w=5 k=1 r=1 s=1 stride=0", "stride=0"},
-    {"conv2d f32 n=1 c=1 h=5 w=5 k=1 r=1 s=1 layout=nhwc", "nchw4c"},
+    {"conv2d f32 n=1 c=1 h=5 w=5 k=1 r=1 s=1 layout=nhcw", "nhwc"},
     {"conv2d f32 n=1 c=3 h=5 w=5 k=4 r=1 s=1 groups=2", "does not divide"},
     {"pool2d f32 n=1 c=6 h=5 w=5 r=2 s=2 layout=nchw4c", "layout=nchw4c needs c in multiples of 4, not c=6"},
     {"pool2d f32 n=1 c=6 h=5 w=5 r=6 s=2", "larger than the padded input"},

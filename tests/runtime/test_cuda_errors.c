@@ -36,6 +36,40 @@ static enum err load_and_run(const struct device_ops *ops, struct device *d, str
     return e;
 }
 
+/* A run of which nobody asks the time, one that is timed, and one of another program: the clocks behind each. */
+static enum err run_timed(const struct device_ops *ops, struct device *d, struct sample *s, struct why *why)
+{
+    struct loaded *l = NULL, *plain = NULL;
+    struct sense sense[3] = {{0}};
+    struct sample other;
+    int64_t ns;
+    enum err e = ops->load(d, &s->program, &s->blobs, cache, &l, NULL, why);
+
+    sample_add(&other, sample_add_text);
+    if (!e)
+        e = ops->load(d, &other.program, &other.blobs, cache, &plain, NULL, why);
+    if (!e)
+        e = ops->run(l, PHASE_RUN, NULL, NULL, why);
+    if (!e)
+        e = ops->sense(d, &sense[0]);
+    if (!e)
+        e = ops->run(l, PHASE_RUN, &ns, NULL, why);
+    if (!e)
+        e = ops->sense(d, &sense[1]);
+    if (!e)
+        e = ops->run(plain, PHASE_RUN, &ns, NULL, why);
+    if (!e)
+        e = ops->sense(d, &sense[2]);
+    if (!e)
+        why_set(why, ERR_OK, "%g %g %g MHz", sense[0].core_mhz, sense[1].core_mhz, sense[2].core_mhz);
+    if (l)
+        ops->unload(l);
+    if (plain)
+        ops->unload(plain);
+    sample_fini(&other);
+    return e;
+}
+
 static enum err run_case(const char *name, struct why *why)
 {
     const struct device_ops *ops = device_find("cuda");
@@ -51,6 +85,13 @@ static enum err run_case(const char *name, struct why *why)
         return ERR_OK;
     }
     sample_add(&s, strcmp(name, "wild") == 0 ? wild_text : sample_add_text);
+    if (strncmp(name, "clock=", 6) == 0) {
+        assert_int_equal(program_define_text(&s.program.modules[0], "nvml_gr_clock", name + 6), ERR_OK);
+        e = run_timed(ops, d, &s, why);
+        sample_fini(&s);
+        ops->close(d);
+        return e;
+    }
     if (strcmp(name, "cubin") == 0 || strcmp(name, "ptx") == 0)
         s.program.modules[0].lang = strcmp(name, "ptx") ? LANG_CUBIN : LANG_PTX;
     if (strcmp(name, "shared") == 0)
@@ -121,6 +162,19 @@ static void driver_is_never_without_a_name(void **state)
         skip(); /* there it has one */
     expect("TUNE_NVML_LIBRARY=/nowhere/libnvidia-ml.so", "driver", "ok: driver 'CUDA 13.0'", "");
     expect("TUNE_NVML_LIBRARY=/nowhere/libnvidia-ml.so TUNE_CUDA_DRIVER=12040", "driver", "ok: driver 'CUDA 12.4'", "");
+}
+
+static void clocks_are_knobs_where_the_device_was_opened_for_it(void **state)
+{
+    (void)state;
+#define NVML "TUNE_NVML_LIBRARY=" STUB_NVML
+    expect(NVML " SELECTOR=0,clocks", "clock=1200", "ok: 1500 1200 1500 MHz", "");
+    expect(NVML " SELECTOR=0", "clock=1200", "limits: nvml_gr_clock and nvml_pwr_limit", "--device cuda,clocks");
+    expect(NVML " SELECTOR=0,clocks", "clock=9999", "limits: a clock of 9999 MHz", "");
+    expect(NVML " SELECTOR=0,clocks", "clock=fast", "limits: nvml_gr_clock=fast: expected a whole number", "");
+    expect(NVML " SELECTOR=0,clocks TUNE_NVML_ROOT=0", "add", "unsupported: a clock cannot be set", "wants root");
+    expect("TUNE_NVML_LIBRARY=/nowhere/libnvidia-ml.so SELECTOR=0,clocks", "add", "unsupported: clocks and power", "");
+#undef NVML
 }
 
 static void failures_asked_for_in_nonsense_are_told(void **state)
@@ -206,6 +260,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(nothing_fails_when_nothing_is_asked_to),
         cmocka_unit_test(machine_without_a_driver_is_told_in_a_line),
         cmocka_unit_test(driver_is_never_without_a_name),
+        cmocka_unit_test(clocks_are_knobs_where_the_device_was_opened_for_it),
         cmocka_unit_test(failures_asked_for_in_nonsense_are_told),
         cmocka_unit_test(lack_of_memory_is_a_limit),
         cmocka_unit_test(kernels_that_fail_break_the_process_and_are_named),

@@ -86,6 +86,54 @@ static void another_device_is_not_taken_for_ours(void **state)
     assert_false(nvml_find("", &d));
 }
 
+static void device_is_held_at_a_clock_and_a_limit(void **state)
+{
+    struct nvml_device d;
+    struct sense s;
+    struct why why = {""};
+
+    (void)state;
+    assert_true(nvml_find(uuid, &d));
+    assert_int_equal(nvml_hold(&d, &(struct nvml_hold){1200, 60}, &why), ERR_OK);
+    s = read_sense();
+    assert_true(s.core_mhz == 1200 && s.power_w == 60);
+    assert_int_equal(nvml_hold(&d, &(struct nvml_hold){0, 0}, &why), ERR_OK);
+    s = read_sense();
+    assert_true(s.core_mhz == 1500 && s.power_w > 60);
+}
+
+static void what_a_device_cannot_be_held_at_is_told(void **state)
+{
+    static const struct {
+        const char *variable, *value;
+        struct nvml_hold hold;
+        enum err e;
+        const char *words;
+    } cases[] = {
+        {"TUNE_NVML_NO", "", {9999, 0}, ERR_LIMITS, "a clock of 9999 MHz is none that the device takes"},
+        {"TUNE_NVML_NO", "", {0, 10}, ERR_LIMITS, "a power limit of 10 W is none"},
+        {"TUNE_NVML_NO", "locking", {1200, 0}, ERR_UNSUPPORTED, "a clock cannot be set: the device does not"},
+        {"TUNE_NVML_NO", "limiting", {0, 100}, ERR_UNSUPPORTED, "a power limit cannot be set: the device does not"},
+        {"TUNE_NVML_NO", "locking,limiting", {0, 0}, ERR_OK, ""},
+        {"TUNE_NVML_ROOT", "0", {0, 0}, ERR_UNSUPPORTED, "NVML wants root"},
+    };
+    const struct nvml_device none = {.handle = NULL};
+    struct why why = {""};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct nvml_device d;
+
+        assert_true(nvml_find(uuid, &d));
+        setenv(cases[i].variable, cases[i].value, 1);
+        why.text[0] = '\0';
+        if (nvml_hold(&d, &cases[i].hold, &why) != cases[i].e || !strstr(why.text, cases[i].words))
+            fail_msg("case %zu: %s", i, why.text);
+        unsetenv(cases[i].variable);
+    }
+    assert_int_equal(nvml_hold(&none, &cases[0].hold, &why), ERR_UNSUPPORTED);
+}
+
 static void driver_tells_its_version(void **state)
 {
     char text[32] = "";
@@ -103,6 +151,8 @@ int main(void)
         cmocka_unit_test(reasons_have_words_and_idling_is_none),
         cmocka_unit_test(what_a_device_does_not_tell_stays_unknown),
         cmocka_unit_test(another_device_is_not_taken_for_ours),
+        cmocka_unit_test(device_is_held_at_a_clock_and_a_limit),
+        cmocka_unit_test(what_a_device_cannot_be_held_at_is_told),
         cmocka_unit_test(driver_tells_its_version),
     };
 

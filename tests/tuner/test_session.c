@@ -296,7 +296,7 @@ static void no_epoch_opens_for_another_objective_than_time(void **state)
     assert_int_equal(asked_count(&asked, "redo"), 0);
     assert_int_equal(asked_count(&asked, "search"), 24);
     for (size_t i = 0; i < asked.n; i++) {
-        assert_string_equal(asked.items[i].protocol, "rounds-1+energy");
+        assert_string_equal(asked.items[i].protocol, "rounds-1+energy-rest");
         assert_string_equal(asked.items[i].objective, "energy");
         assert_float_equal(asked.items[i].best_ns, 0, 0); /* nothing is given up by its time */
     }

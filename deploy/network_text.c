@@ -25,14 +25,25 @@ static size_t count_weights(const struct deploy_set *s)
     return n;
 }
 
+/* The types of a queue and of a buffer; behind the first a blank where it is no pointer. */
+static const char *queue_of(const struct deploy_set *s)
+{
+    return deploy_set_is_cuda(s) ? "struct CUstream_st *" : "cl_command_queue ";
+}
+
+static const char *buffer_of(const struct deploy_set *s)
+{
+    return deploy_set_is_cuda(s) ? "unsigned long long" : "cl_mem";
+}
+
 /* NAME_run with a parameter for each argument, by its name. */
 static void put_prototype(const struct deploy_set *s, struct buf *out)
 {
     const struct lowered *l = &s->network->lowered;
 
-    buf_printf(out, "int %s_run(%s_queue queue", s->name, s->name);
+    buf_printf(out, "int %s_run(%squeue", s->name, queue_of(s));
     for (size_t i = 0; i < l->n_arguments; i++)
-        buf_printf(out, ", %s_buffer %s_%s", s->name, l->arguments[i].is_output ? "out" : "in",
+        buf_printf(out, ", %s %s_%s", buffer_of(s), l->arguments[i].is_output ? "out" : "in",
                    l->graph->nodes[l->arguments[i].i_node].name);
     buf_puts(out, ")");
 }
@@ -43,7 +54,7 @@ static void put_run(const struct deploy_set *s, struct buf *out)
 
     buf_puts(out, "\n");
     put_prototype(s, out);
-    buf_printf(out, "\n{\n    const %s_buffer list[] = {", s->name);
+    buf_printf(out, "\n{\n    const %s list[] = {", buffer_of(s));
     for (size_t i = 0; i < l->n_arguments; i++)
         buf_printf(out, "%s%s_%s", i ? ", " : "", l->arguments[i].is_output ? "out" : "in",
                    l->graph->nodes[l->arguments[i].i_node].name);
@@ -61,9 +72,7 @@ enum err deploy_network_header(const struct deploy_set *s, struct buf *out, stru
                "#define %s_N_ARGUMENTS %zu\n\n",
                s->capitals, s->network->lowered.n_steps, s->capitals, count_weights(s), s->capitals,
                s->network->lowered.n_arguments);
-    buf_printf(out, "typedef %s %s_queue;\ntypedef %s %s_buffer;\n\n",
-               deploy_set_is_cuda(s) ? "struct CUstream_st *" : "cl_command_queue", s->name,
-               deploy_set_is_cuda(s) ? "unsigned long long" : "cl_mem", s->name);
+    buf_printf(out, "typedef %s%s_queue;\ntypedef %s %s_buffer;\n\n", queue_of(s), s->name, buffer_of(s), s->name);
     e = deploy_text_part(s, "api_network.h", out, why);
     put_prototype(s, out);
     buf_puts(out, ";\n");

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # calibrated.sh BIN ROOT [full [NAME...]] - `tune import --calibrate` of a small network of floats: what it reports is no worse than onnxruntime's own
 # quantiser is over the same inputs, its bundle gives onnxruntime's f32 outputs within 8 %, and inputs that are none are refused in words. full:
-# MobileNet v2 and ResNet-50 (networks.py) besides. Skips (77) without onnx and onnxruntime (scripts/install_deps.sh --bench) or a device.
+# MobileNet v2 and ResNet-50 (networks.py: of random weights, which steps of bytes take far) besides. Skips (77) without onnx and onnxruntime (scripts/install_deps.sh --bench) or a device.
 set -eu
 bin=$1 root=$2 how=${3:-short}
 [ $# -lt 3 ] || shift
@@ -30,7 +30,7 @@ holds() {
     ours=$(sed -n '/^output beside/{n;p}' "$dir/import.out" | awk '{ gsub("%", ""); print $2, $3, $4, $6 }')
     echo "$1: cosine, largest error in %, same largest, of: $ours; onnxruntime's quantiser: $(cat "$at.ort")"
     sed -n '/^quantised by/p;/ off by /p' "$dir/import.out"
-    echo "$ours $(cat "$at.ort")" | awk '{ exit !(1 - $1 <= 1.5 * (1 - $5) + 1e-4 && $1 > .9) }' || fail "$1: worse than onnxruntime's quantiser"
+    echo "$ours $(cat "$at.ort")" | awk '{ exit !(1 - $1 <= 1.1 * (1 - $5) + 1e-4) }' || fail "$1: worse than onnxruntime's quantiser"
     cp "$at/net/x.bin" "$at/net/y.bin" "$at/made"
     "$bin/tune" deploy "$dir/log.best.jsonl" --network "$at/made/f32.graph" --whole --allow-nearest --layout nchw16c --name net \
         -o "$dir/bundle" >"$dir/deploy.out" 2>&1 || fail "$1: not deployed"
@@ -57,5 +57,5 @@ refused "--keep-f32 is for --calibrate" --keep-f32 first
 [ "$how" = full ] || exit 0
 "$python" "$root/tests/onnx/networks.py" "$dir/nets" --width 0.25 --size 64 "${@:-mobilenet_v2}" >"$dir/names" 2>"$dir/make.out" || fail "no models"
 while read -r name; do
-    holds "$name" "$dir/nets/$name.onnx" 16 .5
+    holds "$name" "$dir/nets/$name.onnx" 16 .6
 done <"$dir/names"

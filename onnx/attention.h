@@ -40,19 +40,9 @@ bool onnx_attend(struct onnx_import *m, const Onnx__NodeProto *node, const struc
 /* Do queries, keys and values have sizes that belong together? */
 bool onnx_heads_fit(const struct onnx_attended *a);
 
-/* Products of queries and keys that somebody may read: scaled; bounded by softcap as well; masked, too; their softmax.
- */
-enum onnx_products { ONNX_PRODUCTS, ONNX_BOUNDED, ONNX_MASKED, ONNX_SOFTENED, ONNX_NOT_READ };
-
-struct onnx_apart {
-    double softcap; /* c tanh(product / c), before the mask; 0: none */
-    enum onnx_products read;
-};
-
-/* The same as layers of their own, in memory of queries times keys: what is read as *read, [batch][heads][queries]
- * [keys]. */
+/* The same as layers of their own, in memory of queries times keys; softcap: products become c tanh(product / c) before
+ * the mask. */
 bool onnx_attend_apart(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_attended *a,
-                       const struct onnx_apart *how, struct onnx_value *read, struct onnx_value *y,
-                       struct onnx_view *s);
+                       double softcap, struct onnx_value *y, struct onnx_view *s);
 
 #endif

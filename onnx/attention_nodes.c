@@ -15,7 +15,7 @@ struct reading {
     const Onnx__NodeProto *node;
     struct onnx_attended a;
     int64_t cached; /* keys of the cache, in front of the new ones */
-    struct onnx_apart apart;
+    double softcap; /* c tanh(product / c), before the mask; 0: none */
 };
 
 static bool refused(const struct reading *r, const char *words)
@@ -197,22 +197,10 @@ static bool read_windows(struct reading *r)
     return hide_around(r, left, right);
 }
 
-/* What has no place in the layer: then it is made of parts. */
-static void read_apart(struct reading *r, int64_t mode)
+static bool check_node(const struct reading *r)
 {
-    const bool reads = r->node->n_output > 3 && onnx_out(r->m, r->node, 3);
-
-    r->apart.softcap = onnx_attribute_real(r->node, "softcap", 0);
-    r->apart.read = reads ? (enum onnx_products)mode : ONNX_NOT_READ;
-}
-
-static bool check_node(struct reading *r)
-{
-    const int64_t mode = onnx_attribute_int(r->node, "qk_matmul_output_mode", 0);
-
-    if (mode < ONNX_PRODUCTS || mode > ONNX_SOFTENED)
-        return refused(r, "qk_matmul_output_mode: expected 0 to 3");
-    read_apart(r, mode);
+    if (r->node->n_output > 3 && onnx_out(r->m, r->node, 3))
+        return refused(r, "qk_matmul_output: its products are read");
     if (!onnx_in(r->m, r->node, IN_PAST_K) != !onnx_in(r->m, r->node, IN_PAST_V))
         return refused(r, "a cache of keys or of values alone");
     return true;
@@ -224,6 +212,7 @@ static bool read_attention(struct reading *r)
 
     r->a.scale = onnx_attribute_real(r->node, "scale", 0);
     r->a.causal = onnx_attribute_int(r->node, "is_causal", 0) != 0;
+    r->softcap = onnx_attribute_real(r->node, "softcap", 0);
     r->cached = onnx_is_activation(past) && past->shape.rank == 4 ? past->shape.dim[2] : 0;
     r->a.past = r->cached;
     return check_node(r) && read_heads(r, IN_Q, "q_num_heads", &r->a.q) &&
@@ -236,21 +225,13 @@ static bool read_attention(struct reading *r)
 static enum onnx_role give_attention(const struct reading *r, bool joins)
 {
     struct onnx_import *m = r->m;
-    const bool apart = r->apart.softcap > 0 || r->apart.read != ONNX_NOT_READ;
     struct graph_shape shape;
-    struct onnx_value y, read;
+    struct onnx_value y;
     struct onnx_view s;
 
-    if (!(apart ? onnx_attend_apart(m, r->node, &r->a, &r->apart, &read, &y, &s)
-                : onnx_attend(m, r->node, &r->a, &y, &s)))
+    if (!(r->softcap > 0 ? onnx_attend_apart(m, r->node, &r->a, r->softcap, &y, &s)
+                         : onnx_attend(m, r->node, &r->a, &y, &s)))
         return m->failed ? ONNX_TUNED : ONNX_UNSUPPORTED;
-    if (r->apart.read != ONNX_NOT_READ) {
-        struct onnx_view products;
-
-        onnx_view_of(&read, &products);
-        if (onnx_give(m, r->node, 3, &read, &products) == ONNX_UNSUPPORTED)
-            return ONNX_UNSUPPORTED;
-    }
     if (joins) {
         onnx_exchange_heads(&s);
         shape = (struct graph_shape){3, {s.shape.dim[0], s.shape.dim[1], s.shape.dim[2] * s.shape.dim[3]}};
@@ -309,7 +290,6 @@ static bool read_multi_head(struct reading *r)
         return refused(r, "a bias of its own");
     if (!past != !past_v)
         return refused(r, "a cache of keys or of values alone");
-    r->apart.read = ONNX_NOT_READ;
     r->a.scale = onnx_attribute_real(r->node, "scale", 0);
     r->a.causal = onnx_attribute_int(r->node, "unidirectional", 0) != 0;
     r->a.past = r->cached = onnx_is_activation(past) && past->shape.rank == 4 ? past->shape.dim[2] : 0;
@@ -387,7 +367,7 @@ static bool read_group_query(struct reading *r)
     const struct onnx_value *past = onnx_in(r->m, r->node, GQA_PAST_K), *bias = onnx_in(r->m, r->node, GQA_BIAS);
     const int64_t window = onnx_attribute_int(r->node, "local_window_size", -1);
 
-    r->apart = (struct onnx_apart){onnx_attribute_real(r->node, "softcap", 0), ONNX_NOT_READ};
+    r->softcap = onnx_attribute_real(r->node, "softcap", 0);
     r->a.scale = onnx_attribute_real(r->node, "scale", 0);
     r->a.causal = true;
     r->a.past = r->cached = past && past->shape.rank == 4 ? past->shape.dim[2] : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* attention_parts.c - attention as products, softmax and what stands between them, each a layer of its own: where
- * products are bounded, or read by somebody. */
+ * products are bounded. */
 #include "onnx/attention.h"
 
 #include "onnx/model.h"
@@ -13,7 +13,7 @@ struct parting {
     struct onnx_import *m;
     const Onnx__NodeProto *node;
     const struct onnx_attended *a;
-    const struct onnx_apart *how;
+    double softcap;
     struct graph_shape logits; /* batch, heads, queries, keys */
     struct onnx_value now;     /* what was made last */
 };
@@ -25,16 +25,6 @@ static bool step(struct parting *p, enum onnx_role role)
     p->now = *onnx_out(p->m, p->node, 0);
     p->now.sole = true;
     return true;
-}
-
-/* What was made last in the shape of the logits; *read is it where that is asked for. */
-static void keep(struct parting *p, enum onnx_products which, struct onnx_value *read)
-{
-    p->now.shape = p->logits;
-    if (p->how->read != which)
-        return;
-    p->now.sole = false;
-    *read = p->now;
 }
 
 /* Elements of heads as matrices [batch heads][rows][numbers], those of a group repeated; `turned`: numbers are rows.
@@ -112,7 +102,7 @@ static bool soften(struct parting *p)
     return i >= 0 && step(p, onnx_finish(p->m, p->node, i, ONNX_PLAIN));
 }
 
-static bool logits_of(struct parting *p, struct onnx_value *read)
+static bool logits_of(struct parting *p)
 {
     const double d = (double)p->a->q.view.shape.dim[3];
     const double by = p->a->scale < 0 || p->a->scale > 0 ? p->a->scale : 1 / sqrt(d);
@@ -121,23 +111,14 @@ static bool logits_of(struct parting *p, struct onnx_value *read)
     if (!multiply(p, q, q < 0 ? -1 : matrices(p, &p->a->k, false)))
         return false;
     p->now.shape = p->logits;
-    if (!scale(p, "mul(a,b)", by))
-        return false;
-    keep(p, ONNX_PRODUCTS, read);
-    if (p->how->softcap > 0 && !scale(p, "mul(tanh(div(a,b)),b)", p->how->softcap))
-        return false;
-    keep(p, ONNX_BOUNDED, read);
-    if (!add_masks(p))
-        return false;
-    keep(p, ONNX_MASKED, read);
-    return true;
+    return scale(p, "mul(a,b)", by) && scale(p, "mul(tanh(div(a,b)),b)", p->softcap) && add_masks(p);
 }
 
 bool onnx_attend_apart(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_attended *a,
-                       const struct onnx_apart *how, struct onnx_value *read, struct onnx_value *y, struct onnx_view *s)
+                       double softcap, struct onnx_value *y, struct onnx_view *s)
 {
     const int64_t *q = a->q.view.shape.dim;
-    struct parting p = {.m = m, .node = node, .a = a, .how = how};
+    struct parting p = {.m = m, .node = node, .a = a, .softcap = softcap};
     int at, v;
 
     if (!onnx_heads_fit(a)) {
@@ -145,9 +126,8 @@ bool onnx_attend_apart(struct onnx_import *m, const Onnx__NodeProto *node, const
         return false;
     }
     p.logits = (struct graph_shape){4, {q[0], q[1], q[2], a->k.view.shape.dim[2]}};
-    if (!logits_of(&p, read) || !soften(&p))
+    if (!logits_of(&p) || !soften(&p))
         return false;
-    keep(&p, ONNX_SOFTENED, read);
     at = onnx_layer_as(m, &p.now, &(struct graph_shape){3, {q[0] * q[1], q[2], p.logits.dim[3]}});
     v = at < 0 ? -1 : matrices(&p, &a->v, true);
     if (!multiply(&p, at, v))

@@ -353,27 +353,19 @@ static void parts_of_group_query_attentions_are_refused(void **unused)
                      2);
 }
 
-/* Products that are bounded, or read, are layers of their own: the mask is behind the bound. */
+/* Products that are bounded are layers of their own: the mask is behind the bound. */
 static void what_it_has_no_place_for_is_made_of_parts(void **unused)
 {
     (void)unused;
     check_products(QKV "node Attention q k v -> y softcap=2.0\noutput y\n");
     check_products(QKV "input m 5 3\nnode Attention q k v m -> y softcap=2.0 is_causal=1\noutput y\n");
     check_products(GROUP GROUP_NODE "q k v pk pv n t -> y softcap=2.0" GROUP_HEADS "\noutput y\n");
-    for (int mode = 0; mode < 4; mode++) {
-        char lines[512];
-
-        snprintf(lines, sizeof lines,
-                 QKV "node Attention q k v -> y - - p qk_matmul_output_mode=%d\noutput y\noutput p\n", mode);
-        check_products(lines);
-    }
 }
 
 static void what_it_has_no_place_for_is_refused(void **unused)
 {
     (void)unused;
-    check_refused(QKV "node Attention q k v -> y a b c qk_matmul_output_mode=4\noutput y\n", "Attention",
-                  "expected 0 to 3");
+    check_refused(QKV "node Attention q k v -> y a b c\noutput y\n", "Attention", "qk_matmul_output");
     check_refused("opset 24\ninput q 2 3 5 4\ninput k 2 2 3 4\ninput v 2 2 3 6\nnode Attention q k v -> y\noutput y\n",
                   "Attention", "do not fit");
     check_refused("opset 24\ninput q 2 5 7\ninput k 2 3 8\ninput v 2 3 8\n"

@@ -211,17 +211,6 @@ static void print_bundle(const struct deploy_set *s, const struct deploy_want *w
     printf("%s: %zu layers, %zu kernels in %zu texts\n", dir, s->n_calls, s->n_modules, s->n_texts);
 }
 
-/* Says that a network which has a graph came without its one call: in builds, which are quiet, too. */
-static void warn_left_out(const struct cli *c, const struct deploy_set *s)
-{
-    const char *network = cli_text(c, "network");
-    const struct graph *g = NULL;
-    if (network != NULL && s->network == NULL && deploy_set_is_cuda(s) && graph_find(network, &g, NULL) == ERR_OK) {
-        fprintf(stderr, "tune: left out: %s_run, the whole network as one call: only of OpenCL kernels so far\n",
-                s->name);
-    }
-}
-
 /* Code made ahead. */
 static enum err make_binaries(const struct cli *c, struct deploy_set *set, struct why *why)
 {
@@ -249,9 +238,6 @@ static enum err add_network(const struct cli *c, struct deploy_set *s, const str
     assert(t >= 0 && "network_dtype_at");
     o.dtype = (enum dtype)t;
     o.exact = o.calls && !cli_flag(c, "allow-nearest");
-    if (deploy_set_is_cuda(s)) {
-        return ERR_OK; /* told by warn_left_out */
-    }
     enum err e = graph_layouts_named(o.calls ? cli_text(c, "layout") : NULL, &o.layouts, why);
     return e == ERR_OK ? deploy_network_make(s, best, &o, why) : e;
 }
@@ -276,9 +262,6 @@ static enum err write_bundle(const struct cli *c, const struct best_set *best, s
     e = e == ERR_OK ? deploy_bundle_write(&set, cli_text(c, "output"), why) : e;
     if (e == ERR_OK && !cli_flag(c, "quiet")) {
         print_bundle(&set, &want, cli_text(c, "output"));
-    }
-    if (e == ERR_OK) {
-        warn_left_out(c, &set);
     }
     deploy_set_fini(&set);
     deploy_want_fini(&want);

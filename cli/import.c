@@ -4,6 +4,7 @@
 #include "core/file.h"
 #include "kernels/graph.h"
 #ifdef TUNE_HAVE_ONNX
+#include "cli/calibrate.h"
 #include "onnx/import.h"
 #endif
 
@@ -133,10 +134,44 @@ static void name_of(const char *path, char *out, size_t n)
     snprintf(out, n, "%.*s", dot && dot > base ? (int)(dot - base) : (int)strlen(base), base);
 }
 
+/* The type of the floats that are written; of a model that is quantised f32. */
+static enum err read_dtype(const struct cli *c, enum dtype *out, struct why *why)
+{
+    const char *given = cli_text(c, "dtype");
+    const bool calibrates = cli_text(c, "calibrate") != NULL;
+    const char *word;
+    const int t = given ? dtype_by_name(given) : calibrates ? DTYPE_I8 : DTYPE_F32;
+
+    if (calibrates && t != DTYPE_I8)
+        return why_set(why, ERR_INPUT, "import: --calibrate quantises to bytes: expected --dtype i8, not %.20s", given);
+    if (!calibrates && t == DTYPE_I8)
+        return why_set(
+            why, ERR_INPUT,
+            "import: --dtype i8: expected --calibrate FILE.npz with inputs, by which the model is quantised");
+    if (!calibrates && t != DTYPE_F32 && t != DTYPE_F16)
+        return why_set(why, ERR_INPUT, "import: --dtype %.20s: expected f32, f16 or i8", given);
+    if (!calibrates && cli_texts(c, "keep-f32", &word, 1) > 0)
+        return why_set(why, ERR_INPUT, "import: --keep-f32 is for --calibrate");
+    *out = calibrates ? DTYPE_F32 : (enum dtype)t;
+    return ERR_OK;
+}
+
+static enum err quantise(const struct cli *c, struct onnx_import *m, struct buf *report, struct why *why)
+{
+    const char *keep[MAX_GIVEN];
+    struct calibration given = {cli_text(c, "calibrate"), cli_text(c, "device"), keep, 0};
+    const int n = cli_texts(c, "keep-f32", keep, MAX_GIVEN);
+
+    if (n > MAX_GIVEN)
+        return why_set(why, ERR_LIMIT, "more than %d times --keep-f32", MAX_GIVEN);
+    given.n_keep = (size_t)n;
+    return given.inputs ? calibrate(m, &given, report, why) : ERR_OK;
+}
+
 static enum err import(const struct cli *c, struct why *why)
 {
     const char *dir = cli_text(c, "output");
-    const int t = dtype_by_name(cli_text(c, "dtype"));
+    enum dtype t = DTYPE_F32;
     struct onnx_import *m = NULL;
     struct buf table;
     char name[MAX_NAME];
@@ -144,19 +179,21 @@ static enum err import(const struct cli *c, struct why *why)
 
     if (c->n_rest != 1 || (!dir && !cli_flag(c, "dry-run")))
         return why_set(why, ERR_INPUT, "import: expected a model, and -o DIR or --dry-run");
-    if (t != DTYPE_F32 && t != DTYPE_F16)
-        return why_set(why, ERR_INPUT, "import: --dtype %.20s: expected f32 or f16", cli_text(c, "dtype"));
+    e = read_dtype(c, &t, why);
+    if (e)
+        return e;
     name_of(c->rest[0], name, sizeof name);
     buf_init(&table, MAX_FILE);
     e = open_model(c, c->rest[0], &m, why);
     if (!e)
         e = onnx_import_describe(m, &table);
+    if (!e)
+        e = quantise(c, m, &table, why);
     if (!e && !cli_flag(c, "quiet"))
         fputs(buf_text(&table), stdout);
     buf_clear(&table);
     if (!e)
-        e = dir && !cli_flag(c, "dry-run") ? write_all(m, dir, name, (enum dtype)t, why)
-                                           : onnx_import_graph(m, &table, why);
+        e = dir && !cli_flag(c, "dry-run") ? write_all(m, dir, name, t, why) : onnx_import_graph(m, &table, why);
     if (!e && dir && !cli_flag(c, "dry-run") && !cli_flag(c, "quiet"))
         printf("%s: %s.graph, %s.net, weights.bin, weights.txt\n", dir, name, name);
     buf_fini(&table);
@@ -193,7 +230,14 @@ static const struct cli_option options[] = {
                .help = "size of a dimension that the model leaves open; may be repeated; the batch is 1 without it"),
     CLI_OPTION("const", CLI_TEXT, .argument = "NAME=FILE",
                .help = "an input that is a constant: its value, a TensorProto; may be repeated"),
-    CLI_OPTION("dtype", CLI_TEXT, .argument = "T", .otherwise = "f32", .help = "of the weights: f32 or f16"),
+    CLI_OPTION("dtype", CLI_TEXT, .argument = "T",
+               .help = "of the weights: f32 or f16; i8: quantised, with --calibrate (default: f32)"),
+    CLI_OPTION("calibrate", CLI_TEXT, .argument = "FILE.npz",
+               .help = "quantise by what the model computes of these inputs, and tell how far outputs are off"),
+    CLI_OPTION("keep-f32", CLI_TEXT, .argument = "LAYER",
+               .help = "a convolution or dense layer that is not quantised, or first, or last; may be repeated"),
+    CLI_OPTION("device", CLI_TEXT, .argument = "BACKEND", .otherwise = "opencl",
+               .help = "that computes for --calibrate: opencl:0.1 or cuda:0, say"),
     CLI_OPTION("dry-run", CLI_FLAG, .help = "only tell what becomes of each operator"),
     OPT_QUIET,
     CLI_END,

@@ -7,6 +7,7 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "deploy/manifest.h"
+#include "deploy/network.h"
 #include "deploy/place.h"
 #include "deploy/text.h"
 
@@ -98,7 +99,7 @@ static cJSON *parsed_program(const struct deploy_layer *l)
     return tree;
 }
 
-/* plan.json: the programs, whose module sources are kernels/<sha256>.cl. */
+/* plan.json: the programs, whose module sources are kernels/<sha256>.cl, and the steps of a whole network. */
 static enum err plans(const struct deploy_set *s, struct buf *out, struct why *why)
 {
     bool ok = true;
@@ -111,6 +112,7 @@ static enum err plans(const struct deploy_set *s, struct buf *out, struct why *w
         ok = ok && cJSON_AddItemToArray(list, entry);
     }
     json_add_item(root, "layers", list, &ok);
+    deploy_network_json(s, root, &ok);
     enum err e = ok ? json_print(root, out) : why_set(why, ERR_NOMEM, "out of memory");
     buf_puts(out, "\n");
     cJSON_Delete(root);

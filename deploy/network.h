@@ -6,6 +6,7 @@
 
 #include "core/buf.h"
 #include "core/err.h"
+#include "core/json.h"
 #include "kernels/graph_lower.h"
 #include "libtune/choice.h"
 #include "logs/log.h"
@@ -42,6 +43,10 @@ void deploy_network_free(struct deploy_network *n); /* accepts NULL */
 /* Declarations, and tables with functions, for a set with a network; nothing for one without. */
 enum err deploy_network_header(const struct deploy_set *s, struct buf *out, struct why *why);
 enum err deploy_network_source(const struct deploy_set *s, struct buf *out, struct why *why);
+
+/* Adds the member "network" to plan.json: arguments, memory, steps over its programs; nothing for a set without. *ok
+ * turns false on lack of memory. */
+void deploy_network_json(const struct deploy_set *s, cJSON *root, bool *ok);
 
 /* Says how the layouts were chosen: lines for people. */
 void deploy_network_describe(const struct deploy_network *n, struct buf *out);

@@ -25,14 +25,25 @@ static size_t count_weights(const struct deploy_set *s)
     return n;
 }
 
+/* The types of a queue and of a buffer; behind the first a blank where it is no pointer. */
+static const char *queue_of(const struct deploy_set *s)
+{
+    return deploy_set_is_cuda(s) ? "struct CUstream_st *" : "cl_command_queue ";
+}
+
+static const char *buffer_of(const struct deploy_set *s)
+{
+    return deploy_set_is_cuda(s) ? "unsigned long long" : "cl_mem";
+}
+
 /* NAME_run with a parameter for each argument, by its name. */
 static void put_prototype(const struct deploy_set *s, struct buf *out)
 {
     const struct lowered *l = &s->network->lowered;
 
-    buf_printf(out, "int %s_run(cl_command_queue queue", s->name);
+    buf_printf(out, "int %s_run(%squeue", s->name, queue_of(s));
     for (size_t i = 0; i < l->n_arguments; i++)
-        buf_printf(out, ", cl_mem %s_%s", l->arguments[i].is_output ? "out" : "in",
+        buf_printf(out, ", %s %s_%s", buffer_of(s), l->arguments[i].is_output ? "out" : "in",
                    l->graph->nodes[l->arguments[i].i_node].name);
     buf_puts(out, ")");
 }
@@ -43,7 +54,7 @@ static void put_run(const struct deploy_set *s, struct buf *out)
 
     buf_puts(out, "\n");
     put_prototype(s, out);
-    buf_puts(out, "\n{\n    const cl_mem list[] = {");
+    buf_printf(out, "\n{\n    const %s list[] = {", buffer_of(s));
     for (size_t i = 0; i < l->n_arguments; i++)
         buf_printf(out, "%s%s_%s", i ? ", " : "", l->arguments[i].is_output ? "out" : "in",
                    l->graph->nodes[l->arguments[i].i_node].name);
@@ -56,17 +67,12 @@ enum err deploy_network_header(const struct deploy_set *s, struct buf *out, stru
 
     if (!s->network)
         return ERR_OK;
-    if (deploy_set_is_cuda(s))
-        return why_set(
-            why, ERR_UNSUPPORTED,
-            "%s as one call: only of OpenCL kernels so far, the records are of CUDA; without --whole its layers "
-            "are deployed one by one",
-            s->network->lowered.graph->name);
     buf_printf(out,
                "\n/* ---- the whole network ---- */\n\n#define %s_N_STEPS %zu\n#define %s_N_NETWORK_WEIGHTS %zu\n"
                "#define %s_N_ARGUMENTS %zu\n\n",
                s->capitals, s->network->lowered.n_steps, s->capitals, count_weights(s), s->capitals,
                s->network->lowered.n_arguments);
+    buf_printf(out, "typedef %s%s_queue;\ntypedef %s %s_buffer;\n\n", queue_of(s), s->name, buffer_of(s), s->name);
     e = deploy_text_part(s, "api_network.h", out, why);
     put_prototype(s, out);
     buf_puts(out, ";\n");
@@ -227,14 +233,16 @@ static void put_arguments(const struct deploy_set *s, struct buf *out)
 
 enum err deploy_network_source(const struct deploy_set *s, struct buf *out, struct why *why)
 {
-    static const char *const parts[] = {"network.h", "network_cl.h", "pages_cl.h", "pages_cl.c", "network_cl.c", NULL};
+    static const char *const opencl[] = {"network.h", "network_cl.h", "pages_cl.h", "pages_cl.c", "network_cl.c", NULL};
+    static const char *const cuda[] = {"network.h", "network_cu.h", "network_cu.c", NULL};
+    const bool is_cuda = deploy_set_is_cuda(s);
     enum err e = ERR_OK;
 
     if (!s->network)
         return ERR_OK;
     buf_puts(out, "\n/* ---- the whole network ---- */\n\n");
-    for (size_t i = 0; parts[i] && !e; i++) {
-        e = deploy_text_part(s, parts[i], out, why);
+    for (const char *const *part = is_cuda ? cuda : opencl; *part && !e; part++) {
+        e = deploy_text_part(s, *part, out, why);
         buf_puts(out, "\n");
     }
     put_steps(s, out);
@@ -244,6 +252,9 @@ enum err deploy_network_source(const struct deploy_set *s, struct buf *out, stru
     put_values(s, out);
     if (!e)
         e = put_table(s, out, why);
+    if (!e)
+        e = deploy_text_part(s, is_cuda ? "api_network_cu.c" : "api_network_cl.c", out, why);
+    buf_puts(out, "\n");
     if (!e)
         e = deploy_text_part(s, "api_network.c", out, why);
     put_run(s, out);

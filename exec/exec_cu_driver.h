@@ -11,6 +11,8 @@
 struct CUmod_st;
 struct CUfunc_st;
 struct CUevent_st;
+struct CUgraph_st;
+struct CUgraphExec_st;
 
 /* X(symbol, arguments); each gives 0 or the driver's error. */
 #define EXEC_CU_CALLS(X)                                                                                               \
@@ -57,7 +59,14 @@ struct CUevent_st;
       (struct CUfunc_st * function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,               \
        unsigned block_y, unsigned block_z, unsigned dynamic_bytes, struct CUstream_st *stream, void **params))         \
     X(cuFuncGetParamInfo, (struct CUfunc_st * function, size_t i, size_t * offset, size_t * n_bytes))                  \
-    X(cuStreamIsCapturing, (struct CUstream_st * stream, int *status))
+    X(cuStreamIsCapturing, (struct CUstream_st * stream, int *status))                                                 \
+    X(cuStreamBeginCapture_v2, (struct CUstream_st * stream, int mode))                                                \
+    X(cuStreamEndCapture, (struct CUstream_st * stream, struct CUgraph_st * *out))                                     \
+    X(cuGraphInstantiateWithFlags,                                                                                     \
+      (struct CUgraphExec_st * *out, struct CUgraph_st * graph, unsigned long long flags))                             \
+    X(cuGraphLaunch, (struct CUgraphExec_st * graph, struct CUstream_st * stream))                                     \
+    X(cuGraphDestroy, (struct CUgraph_st * graph))                                                                     \
+    X(cuGraphExecDestroy, (struct CUgraphExec_st * graph))
 
 struct exec_cu_calls {
 #define X(name, arguments) int(*name) arguments;
@@ -78,7 +87,8 @@ enum exec_cu_number {
     EXEC_CU_JIT_ERROR_BYTES = 6,
     EXEC_CU_NO_TIMING = 2,    /* of an event */
     EXEC_CU_NON_BLOCKING = 1, /* of a stream */
-    EXEC_CU_NOT_FOUND = 500   /* an error */
+    EXEC_CU_CAPTURE_RELAXED = 2,
+    EXEC_CU_NOT_FOUND = 500 /* an error */
 };
 
 /* Loads the driver from the environment's TUNE_CUDA_LIBRARY or libcuda.so.1, also where WSL has it, and finds its

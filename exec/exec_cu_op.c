@@ -57,6 +57,7 @@ static enum exec_status exec_cu_want_slot(struct exec_cu *s, int slot, const str
             (void)s->cu.cuMemFree_v2(s->slots[slot].at);
         s->slots[slot].at = at;
         s->slots[slot].n_bytes = b->n_bytes;
+        s->n_grown++;
     }
     return status;
 }

@@ -36,6 +36,7 @@ struct exec_cu {
     int n_modules;
     struct exec_cu_slot *slots;
     int n_slots;
+    int n_grown; /* slots that were replaced by larger ones so far */
 };
 
 struct exec_cu_op {

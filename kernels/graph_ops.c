@@ -562,8 +562,13 @@ const struct graph_rule graph_rules[N_GRAPH_OPS] = {
                    .blocks = true,
                    .shape = shape_of_first,
                    .sizes = add_sizes},
-    [GRAPH_CONCAT] =
-        {.name = "concat", .least_in = 2, .most_in = 2, .blocks = true, .shape = concat_shape, .sizes = concat_sizes},
+    [GRAPH_CONCAT] = {.name = "concat",
+                      .least_in = 2,
+                      .most_in = 2,
+                      .words = GRAPH_WORD_U8,
+                      .blocks = true,
+                      .shape = concat_shape,
+                      .sizes = concat_sizes},
     [GRAPH_SOFTMAX] = {.name = "softmax", .least_in = 1, .most_in = 1, .shape = softmax_shape, .sizes = softmax_sizes},
     [GRAPH_GATHER] =
         {.name = "gather", .least_in = 2, .most_in = 2, .constants = 1, .shape = gather_shape, .sizes = gather_sizes},
@@ -614,6 +619,7 @@ const struct graph_rule graph_rules[N_GRAPH_OPS] = {
     [GRAPH_COPY] = {.name = "strided_copy",
                     .least_in = 1,
                     .most_in = 1,
+                    .words = GRAPH_WORD_U8,
                     .has_shape = true,
                     .own_words = true,
                     .shape = given_shape,

@@ -244,6 +244,59 @@ TUNE_API size_t tune_missing(const struct tune *t, char *text, size_t n_bytes);
  * TUNE_BAD_ARGUMENT, TUNE_NO_MEMORY. */
 TUNE_API enum tune_status tune_missing_write(const struct tune *t, const char *path);
 
+/* ---- whole networks ---- */
+
+/* A network out of the folder that `tune deploy --network` has written, its kernels built. */
+struct tune_network;
+
+/* Opens such a bundle for a device of the caller's OpenCL context, which is retained; nothing of the folder is read
+ * later. Builds the kernels: seconds, where the driver has not met them before. `options` may be NULL; key and
+ * fingerprint are for logs. TUNE_NO_LOG: no bundle, a damaged one, or one of single layers; TUNE_OTHER_DEVICE (unless
+ * any_device), TUNE_BUILD_FAILED, TUNE_NO_DEVICE, TUNE_DEVICE_FAILED, TUNE_BAD_ARGUMENT, TUNE_NO_MEMORY. Gives *out:
+ * tune_network_close. */
+TUNE_API enum tune_status tune_network_open_cl(const char *folder, struct _cl_context *context,
+                                               struct _cl_device_id *device, const struct tune_options *options,
+                                               struct tune_network **out);
+
+/* Accepts NULL. Runs that are enqueued must have ended. */
+TUNE_API void tune_network_close(struct tune_network *network);
+
+struct tune_network_info {
+    size_t size; /* sizeof(struct tune_network_info) */
+    const char *name;
+    const char *device;           /* that it was tuned on */
+    size_t n_inputs, n_arguments; /* inputs; inputs and outputs */
+    size_t n_weights;             /* tensors */
+    size_t n_steps;               /* kernels of workloads, one behind the other */
+    double time_ns;               /* the sum of the steps' recorded times */
+};
+
+/* Lends strings in *out as long as the network lives. TUNE_BAD_ARGUMENT: NULL, no size. */
+TUNE_API enum tune_status tune_network_about(const struct tune_network *network, struct tune_network_info *out);
+
+/* Tensor `i` of the inputs and then outputs (is_weight 0: n_arguments), in the order of tune_network_run_cl, dense,
+ * images in nchw; or of the weights (is_weight not 0: n_weights), named "LAYER WEIGHT". Lends strings as long as the
+ * network lives. TUNE_BAD_ARGUMENT: NULL, no size, or no such tensor. */
+TUNE_API enum tune_status tune_network_tensor(const struct tune_network *network, int is_weight, size_t i,
+                                              struct tune_tensor *out);
+
+/* Gives one tensor of weights from host memory, which may be reused at once. A layer is packed when its last one is
+ * given; to change weights give all of the layer's again. TUNE_BAD_ARGUMENT: no such layer or tensor, another size. */
+TUNE_API enum tune_status tune_network_set_cl(struct tune_network *network, struct _cl_command_queue *queue,
+                                              const char *layer, const char *name, const void *data, size_t n_bytes);
+
+/* Gives all that stand in weights.txt of a folder, as `tune import` writes it: a line a tensor, layer, name, offset and
+ * bytes in its weights.bin. TUNE_BAD_ARGUMENT: a file that cannot be read, or as of tune_network_set_cl. */
+TUNE_API enum tune_status tune_network_load_cl(struct tune_network *network, struct _cl_command_queue *queue,
+                                               const char *folder);
+
+/* Enqueues the whole network on the caller's in-order queue; does not wait. `arguments`: the buffers of inputs and
+ * outputs, each at least n_bytes large; n must be n_arguments. Several threads may call it with queues and buffers of
+ * their own: runs of one network wait for one another on the device. TUNE_NOT_PACKED names a layer whose weights are
+ * missing; TUNE_BAD_ARGUMENT, TUNE_DEVICE_FAILED, TUNE_NO_MEMORY. */
+TUNE_API enum tune_status tune_network_run_cl(struct tune_network *network, struct _cl_command_queue *queue,
+                                              struct _cl_mem *const *arguments, size_t n);
+
 #ifdef __cplusplus
 }
 #endif

@@ -22,7 +22,7 @@ static enum tune_status open_session(struct tune *t, void *context, void *device
     return tune_fail_exec(s, &words);
 }
 
-static const struct tune_backend backend = {.api = "opencl", .open = open_session, TUNE_EXECUTOR_CALLS};
+const struct tune_backend tune_backend_cl = {.api = "opencl", .open = open_session, TUNE_EXECUTOR_CALLS};
 
 enum tune_status tune_open_cl(const char *log, cl_context context, cl_device_id device,
                               const struct tune_options *options, struct tune **out)
@@ -30,7 +30,7 @@ enum tune_status tune_open_cl(const char *log, cl_context context, cl_device_id 
     if (!context || !device || !out)
         return tune_fail(TUNE_BAD_ARGUMENT, "tune_open_cl: expected an OpenCL context, one of its devices and where to "
                                             "give the open log to");
-    return tune_open_with(&backend, log, context, device, options, out);
+    return tune_open_with(&tune_backend_cl, log, context, device, options, out);
 }
 
 enum tune_status tune_pack_cl(struct tune_plan *plan, cl_command_queue queue, const cl_mem *weights, size_t n,
@@ -38,7 +38,7 @@ enum tune_status tune_pack_cl(struct tune_plan *plan, cl_command_queue queue, co
 {
     if (!queue)
         return tune_fail(TUNE_BAD_ARGUMENT, "tune_pack_cl: expected a queue, not NULL");
-    return tune_pack(plan, &backend, queue, weights, n, out);
+    return tune_pack(plan, &tune_backend_cl, queue, weights, n, out);
 }
 
 enum tune_status tune_execute_cl(struct tune_plan *plan, cl_command_queue queue, const cl_mem *tensors, size_t n,
@@ -46,5 +46,5 @@ enum tune_status tune_execute_cl(struct tune_plan *plan, cl_command_queue queue,
 {
     if (!queue)
         return tune_fail(TUNE_BAD_ARGUMENT, "tune_execute_cl: expected a queue, not NULL");
-    return tune_execute(plan, &backend, queue, tensors, n, weights);
+    return tune_execute(plan, &tune_backend_cl, queue, tensors, n, weights);
 }

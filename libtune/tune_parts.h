@@ -26,6 +26,8 @@ struct tune_backend {
     void (*close)(void *session);
 };
 
+extern const struct tune_backend tune_backend_cl;
+
 /* A workload without a record of its own. */
 struct tune_missed {
     char *workload, *instead; /* "nearest dense f32 .., distance 1" */

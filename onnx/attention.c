@@ -154,7 +154,7 @@ static bool scaled_queries(struct onnx_import *m, const Onnx__NodeProto *node, s
     return true;
 }
 
-static bool fits(const struct onnx_attended *a)
+bool onnx_heads_fit(const struct onnx_attended *a)
 {
     const int64_t *q = a->q.view.shape.dim, *k = a->k.view.shape.dim, *v = a->v.view.shape.dim;
 
@@ -241,7 +241,7 @@ bool onnx_attend(struct onnx_import *m, const Onnx__NodeProto *node, const struc
     bool rows_first;
     int i, in[AXES] = {0}, n = 0;
 
-    if (!fits(&a)) {
+    if (!onnx_heads_fit(&a)) {
         onnx_refuse(m, "queries, keys and values that do not fit");
         return false;
     }
@@ -526,7 +526,7 @@ static bool find(const struct onnx_import *m, const Onnx__NodeProto *node, struc
     unscaled(m, &q, &f->a.scale);
     unscaled(m, &k, &f->a.scale);
     return (f->a.scale < 0 || f->a.scale > 0) && q->shape.rank == logits->shape.rank && see_heads(m, q, &f->a.q) &&
-           see_keys(m, k, &f->a.k) && see_heads(m, onnx_in(m, node, 1), &f->a.v) && fits(&f->a);
+           see_keys(m, k, &f->a.k) && see_heads(m, onnx_in(m, node, 1), &f->a.v) && onnx_heads_fit(&f->a);
 }
 
 /* A condition as what is added to logits: 0, or the number that hides. */

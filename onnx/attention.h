@@ -37,4 +37,12 @@ void onnx_exchange_heads(struct onnx_view *s);
 bool onnx_attend(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_attended *a,
                  struct onnx_value *y, struct onnx_view *s);
 
+/* Do queries, keys and values have sizes that belong together? */
+bool onnx_heads_fit(const struct onnx_attended *a);
+
+/* The same as layers of their own, in memory of queries times keys; softcap: products become c tanh(product / c) before
+ * the mask. */
+bool onnx_attend_apart(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_attended *a,
+                       double softcap, struct onnx_value *y, struct onnx_view *s);
+
 #endif

@@ -15,6 +15,7 @@ struct reading {
     const Onnx__NodeProto *node;
     struct onnx_attended a;
     int64_t cached; /* keys of the cache, in front of the new ones */
+    double softcap; /* c tanh(product / c), before the mask; 0: none */
 };
 
 static bool refused(const struct reading *r, const char *words)
@@ -196,11 +197,8 @@ static bool read_windows(struct reading *r)
     return hide_around(r, left, right);
 }
 
-/* What has no place in the layer. */
 static bool check_node(const struct reading *r)
 {
-    if (onnx_attribute_real(r->node, "softcap", 0) > 0)
-        return refused(r, "softcap: products are bounded");
     if (r->node->n_output > 3 && onnx_out(r->m, r->node, 3))
         return refused(r, "qk_matmul_output: its products are read");
     if (!onnx_in(r->m, r->node, IN_PAST_K) != !onnx_in(r->m, r->node, IN_PAST_V))
@@ -214,6 +212,7 @@ static bool read_attention(struct reading *r)
 
     r->a.scale = onnx_attribute_real(r->node, "scale", 0);
     r->a.causal = onnx_attribute_int(r->node, "is_causal", 0) != 0;
+    r->softcap = onnx_attribute_real(r->node, "softcap", 0);
     r->cached = onnx_is_activation(past) && past->shape.rank == 4 ? past->shape.dim[2] : 0;
     r->a.past = r->cached;
     return check_node(r) && read_heads(r, IN_Q, "q_num_heads", &r->a.q) &&
@@ -230,7 +229,8 @@ static enum onnx_role give_attention(const struct reading *r, bool joins)
     struct onnx_value y;
     struct onnx_view s;
 
-    if (!onnx_attend(m, r->node, &r->a, &y, &s))
+    if (!(r->softcap > 0 ? onnx_attend_apart(m, r->node, &r->a, r->softcap, &y, &s)
+                         : onnx_attend(m, r->node, &r->a, &y, &s)))
         return m->failed ? ONNX_TUNED : ONNX_UNSUPPORTED;
     if (joins) {
         onnx_exchange_heads(&s);
@@ -347,8 +347,6 @@ static bool check_group_query(const struct reading *r)
 
     if (!keys)
         return refused(r, "expected queries of 3 dimensions");
-    if (onnx_attribute_real(r->node, "softcap", 0) > 0)
-        return refused(r, "softcap: products are bounded");
     if (onnx_attribute_int(r->node, "smooth_softmax", 0) > 0 || onnx_in(r->m, r->node, GQA_SINK))
         return refused(r, "a softmax with more than its rows");
     if (onnx_in(r->m, r->node, GQA_POSITIONS))
@@ -369,6 +367,7 @@ static bool read_group_query(struct reading *r)
     const struct onnx_value *past = onnx_in(r->m, r->node, GQA_PAST_K), *bias = onnx_in(r->m, r->node, GQA_BIAS);
     const int64_t window = onnx_attribute_int(r->node, "local_window_size", -1);
 
+    r->softcap = onnx_attribute_real(r->node, "softcap", 0);
     r->a.scale = onnx_attribute_real(r->node, "scale", 0);
     r->a.causal = true;
     r->a.past = r->cached = past && past->shape.rank == 4 ? past->shape.dim[2] : 0;

@@ -224,21 +224,64 @@ static bool mean(struct joining *x, int i, int c)
 
 /* ---- layers without ---- */
 
-/* What layer c does with bytes without another scale: the largest, another shape. */
+/* Does it give numbers that it reads, of one tensor or several, and nothing else? */
+static bool moves(const struct onnx_layer *l)
+{
+    return passes_on(l) || l->node.op == GRAPH_CONCAT ||
+           (l->node.op == GRAPH_COPY && !strstr(l->node.words, " p")); /* nothing is put around */
+}
+
+/* Are all numbers that layer c gives, alone to its reader, bytes of this scale and zero point that were moved? */
+static bool carries(const struct joining *x, int c, const struct onnx_quant *q)
+{
+    const struct onnx_layer *l = layer(x, c);
+    struct onnx_quant in;
+
+    if (is_dequantize(l)) {
+        in = bytes_behind(x, c) < 0 ? *q : read_as(x, c);
+        return bytes_behind(x, c) >= 0 && same(&in, q);
+    }
+    if (x->n_readers[c] != 1 || !moves(l))
+        return false;
+    for (int k = 0; k < l->node.n_in; k++)
+        if (!carries(x, l->node.in[k], q))
+            return false;
+    return true;
+}
+
+/* Such a layer, and those that it reads, move bytes. */
+static void carry(struct joining *x, int c, const struct onnx_quant *q)
+{
+    struct graph_node *n = &layer(x, c)->node;
+
+    n->bytes = true;
+    x->of[c] = q;
+    for (int k = 0; k < n->n_in; k++)
+        if (is_dequantize(layer(x, n->in[k])))
+            n->in[k] = bytes_behind(x, n->in[k]);
+        else
+            carry(x, n->in[k], q);
+}
+
+/* What layer c does with bytes without another scale: the largest, another shape or order. */
 static bool pass_on(struct joining *x, int i, int c)
 {
     struct onnx_layer *l = layer(x, i);
-    const struct onnx_quant in = read_as(x, layer(x, c)->node.in[0]);
     char name[GRAPH_NAME_BYTES];
 
-    if (!passes_on(layer(x, c)) || !same(&in, l->quant))
+    if (is_dequantize(layer(x, c)) || !carries(x, c, l->quant))
         return false;
+    carry(x, c, l->quant);
     memcpy(name, l->node.name, sizeof name);
     l->node = layer(x, c)->node;
     memcpy(l->node.name, name, sizeof name);
-    l->node.in[0] = bytes_behind(x, layer(x, c)->node.in[0]);
-    l->node.bytes = true;
     return true;
+}
+
+/* Does layer c, which is read once, read one tensor of bytes? */
+static bool reads_bytes(const struct joining *x, int c)
+{
+    return layer(x, c)->node.n_in == 1 && x->n_readers[c] == 1 && bytes_behind(x, layer(x, c)->node.in[0]) >= 0;
 }
 
 /* The sum of two tensors of one shape. */
@@ -300,9 +343,7 @@ static void join(struct joining *x, int i)
             layer(x, i)->quant = NULL;
             return;
         }
-        if (!(layer(x, c)->node.n_in == 1 && x->n_readers[c] == 1 && bytes_behind(x, layer(x, c)->node.in[0]) >= 0 &&
-              (mean(x, i, c) || pass_on(x, i, c))) &&
-            !add(x, i, c))
+        if (!(reads_bytes(x, c) && mean(x, i, c)) && !pass_on(x, i, c) && !add(x, i, c))
             convert(x, i, l->quant);
     } else if (is_dequantize(l) && x->of[c]) {
         const struct onnx_quant q = read_as(x, i);

@@ -485,8 +485,7 @@ static bool is_known_output(struct onnx_import *m, const Onnx__ValueInfoProto *o
     return false;
 }
 
-/* Marks the layers that outputs depend on; all inputs are arguments of the network. */
-static void mark_live(struct onnx_import *m)
+void onnx_mark_live(struct onnx_import *m)
 {
     for (size_t i = 0; i < m->n_layers; i++)
         m->layers[i].live = m->layers[i].node.op == GRAPH_INPUT;
@@ -535,9 +534,9 @@ static enum err read_model(struct onnx_import *m, struct why *why)
         e = read_node(m, g->node[i], m->origins ? m->origins[i] : NULL, why);
     if (!e) {
         find_outputs(m);
-        mark_live(m);
+        onnx_mark_live(m);
         onnx_join_bytes(m);
-        mark_live(m);
+        onnx_mark_live(m);
     }
     return !e && m->failed ? why_set(why, ERR_LIMIT, "more than %d layers, or memory", GRAPH_MAX_NODES) : e;
 }

@@ -75,4 +75,12 @@ enum err onnx_import_graph(const struct onnx_import *m, struct buf *out, struct 
  * other, and a line for each: layer, tensor, offset, bytes. Of a model that onnx_import_graph gives. */
 enum err onnx_import_weights(const struct onnx_import *m, const char *dir, enum dtype t, struct why *why);
 
+/* Appends the same bytes, and the list of them, to memory. */
+enum err onnx_import_weights_of(const struct onnx_import *m, enum dtype t, struct buf *bytes, struct buf *list,
+                                struct why *why);
+
+/* Lends the model's own name of input i of the graph, in the graph's order; NULL: there are fewer. Not behind
+ * onnx_quantise. */
+const char *onnx_import_input(const struct onnx_import *m, size_t i);
+
 #endif

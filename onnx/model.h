@@ -108,6 +108,8 @@ struct onnx_import {
     const struct onnx_options *options; /* while it is read */
     int outputs[GRAPH_MAX_OUTPUTS];     /* layers */
     size_t n_outputs;
+    const struct onnx_quantised *quantised; /* what quantise.c has made bytes; NULL: nothing */
+    size_t n_quantised;
     bool is_whole;   /* all outputs are computed */
     char words[256]; /* why the node at hand, or an output, is not supported */
     enum err failed; /* no memory */
@@ -292,6 +294,9 @@ enum onnx_role onnx_pool_all(struct onnx_import *m, const Onnx__NodeProto *node,
 /* An element-wise layer of the node's first input and numbers, "clip(a,b,c)" of two. */
 enum onnx_role onnx_eltwise_of(struct onnx_import *m, const Onnx__NodeProto *node, const char *text,
                                const double *numbers, size_t n);
+
+/* Marks the layers that outputs depend on; all inputs are arguments of the network. */
+void onnx_mark_live(struct onnx_import *m);
 
 /* Layers between quantised values as layers of bytes (bytes.c), of those that are live; what nobody reads then is as it
  * was. m->failed: no memory. */

@@ -103,11 +103,22 @@ enum err onnx_import_graph(const struct onnx_import *m, struct buf *out, struct 
 
 /* The files of weights while they are written. */
 struct weights_out {
-    struct file_out bytes;
+    struct file_out *file;
+    struct buf *memory; /* instead of a file; NULL: none */
     struct buf list;
     int64_t at;
     enum dtype dtype; /* of the tensors at hand */
 };
+
+static enum err put(struct weights_out *o, const void *bytes, size_t n, struct why *why)
+{
+    enum err e;
+
+    if (!o->memory)
+        return file_out_put(o->file, bytes, n, why);
+    e = buf_append(o->memory, bytes, n);
+    return e ? why_set(why, e, "weights: %s", err_words(e)) : ERR_OK;
+}
 
 /* A whole number that the type does not hold is refused: it may be a place or a row. */
 static enum err put_weight(const struct weights_out *o, const struct onnx_layer *l, double v, unsigned char *piece,
@@ -140,7 +151,7 @@ static enum err put_weights(struct weights_out *o, const struct onnx_layer *l, c
         for (; i < n && (k + 1) * size <= sizeof piece && !e; i++, k++)
             e = put_weight(o, l, is_bias ? l->bias[i] : onnx_weight_at(l, i), piece, k, why);
         if (!e)
-            e = file_out_put(&o->bytes, piece, k * size, why);
+            e = put(o, piece, k * size, why);
     }
     return e;
 }
@@ -151,7 +162,7 @@ static enum err put_numbers(struct weights_out *o, const struct onnx_layer *l, c
 {
     buf_printf(&o->list, "%s %s %lld %zu\n", l->node.name, tensor, (long long)o->at, n_bytes);
     o->at += (int64_t)n_bytes;
-    return file_out_put(&o->bytes, v, n_bytes, why);
+    return put(o, v, n_bytes, why);
 }
 
 /* Of a layer of bytes. */
@@ -186,7 +197,7 @@ static enum err put_named(struct weights_out *o, const struct onnx_layer *l, str
             unsigned char one[8];
 
             dtype_store(o->dtype, one, 0, w->v[i]);
-            e = file_out_put(&o->bytes, one, size, why);
+            e = put(o, one, size, why);
         }
     }
     return e;
@@ -212,7 +223,7 @@ static enum err put_kept(struct weights_out *o, const struct onnx_layer *l, stru
 
             for (; i < n && (k + 1) * (size_t)size <= sizeof piece; i++, k++)
                 dtype_store(t, piece, k, onnx_kept_at(l, what, i));
-            e = file_out_put(&o->bytes, piece, k * (size_t)size, why);
+            e = put(o, piece, k * (size_t)size, why);
         }
     }
     return e;
@@ -245,7 +256,8 @@ static enum err put_all(const struct onnx_import *m, struct weights_out *o, stru
 
 enum err onnx_import_weights(const struct onnx_import *m, const char *dir, enum dtype t, struct why *why)
 {
-    struct weights_out o = {.bytes = {.fd = -1}, .dtype = t};
+    struct file_out file = {.fd = -1};
+    struct weights_out o = {.file = &file, .dtype = t};
     char path[PATH_MAX];
     int64_t n = 0;
     enum err e;
@@ -256,17 +268,45 @@ enum err onnx_import_weights(const struct onnx_import *m, const char *dir, enum 
         return why_set(why, ERR_LIMIT, "%lld weights, over %lld", (long long)n, (long long)ONNX_MAX_ELEMS);
     buf_init(&o.list, MAX_LIST);
     snprintf(path, sizeof path, "%s/weights.bin", dir);
-    e = file_out_open(&o.bytes, path, 0644, why);
+    e = file_out_open(&file, path, 0644, why);
     if (!e)
         e = put_all(m, &o, why);
     if (!e && o.list.failed)
         e = why_set(why, o.list.failed, "%s: %s", path, err_words(o.list.failed));
     if (!e)
-        e = file_out_commit(&o.bytes, why);
-    file_out_close(&o.bytes);
+        e = file_out_commit(&file, why);
+    file_out_close(&file);
     snprintf(path, sizeof path, "%s/weights.txt", dir);
     if (!e)
         e = file_replace(path, buf_text(&o.list), o.list.len, 0644, why);
     buf_fini(&o.list);
     return e;
+}
+
+enum err onnx_import_weights_of(const struct onnx_import *m, enum dtype t, struct buf *bytes, struct buf *list,
+                                struct why *why)
+{
+    struct weights_out o = {.memory = bytes, .dtype = t};
+    enum err e;
+
+    buf_init(&o.list, MAX_LIST);
+    e = put_all(m, &o, why);
+    if (!e && (o.list.failed || buf_append(list, o.list.data, o.list.len)))
+        e = why_set(why, ERR_LIMIT, "a list of weights of over %zu bytes", MAX_LIST);
+    buf_fini(&o.list);
+    return e;
+}
+
+const char *onnx_import_input(const struct onnx_import *m, size_t i)
+{
+    const Onnx__GraphProto *g = m->file.model->graph;
+
+    for (size_t k = 0; k < g->n_input; k++) {
+        char *names[] = {g->input[k]->name};
+        const struct onnx_value *v = onnx_in(m, &(Onnx__NodeProto){.n_input = 1, .input = names}, 0);
+
+        if (v && v->kind == ONNX_ACTIVATION && i-- == 0)
+            return v->name;
+    }
+    return NULL;
 }

@@ -104,13 +104,7 @@ enum cuda_jit_option { CUDA_JIT_INFO = 3, CUDA_JIT_INFO_BYTES = 4, CUDA_JIT_ERRO
     X(cuDevicePrimaryCtxRelease, (cuda_device d)) /* of drivers before CUDA 11 */                                      \
     X(cuDeviceGetUuid, (struct cuda_uuid * out, cuda_device d))                                                        \
     X(cuDeviceGetUuid_v2, (struct cuda_uuid * out, cuda_device d))                                                     \
-    X(cuStreamBeginCapture_v2, (cuda_stream s, int mode))                                                              \
-    X(cuStreamEndCapture, (cuda_stream s, cuda_graph * out))                                                           \
-    X(cuGraphInstantiateWithFlags, (cuda_graph_exec * out, cuda_graph g, unsigned long long flags))                    \
-    X(cuGraphInstantiate_v2, (cuda_graph_exec * out, cuda_graph g, void **node, char *log, size_t n_log))              \
-    X(cuGraphLaunch, (cuda_graph_exec g, cuda_stream s))                                                               \
-    X(cuGraphExecDestroy, (cuda_graph_exec g))                                                                         \
-    X(cuGraphDestroy, (cuda_graph g))
+    X(cuGraphInstantiate_v2, (cuda_graph_exec * out, cuda_graph g, void **node, char *log, size_t n_log))
 
 struct cuda_calls {
 #define X(name, arguments) cuda_result(*name) arguments;

@@ -35,7 +35,7 @@ allowed() {
     formats) echo "core/ search_space/ logs/ kernels/ formats/ $program" ;;
     deploy) echo "core/ logs/ exec/ runtime/ kernels/ libtune/ formats/ deploy/" ;;
     tuner) echo "core/ search_space/ logs/ runtime/ kernels/ search/ formats/ tuner/ $wire" ;;
-    cli) echo "core/ search_space/ cost_model/ logs/ runtime/ kernels/ libtune/ search/ formats/ deploy/ tuner/ onnx/import.h page/ cli/ $wire" ;;
+    cli) echo "core/ search_space/ cost_model/ logs/ runtime/ kernels/ libtune/ search/ formats/ deploy/ tuner/ onnx/import.h onnx/quantise.h page/ cli/ $wire" ;;
     esac
 }
 

@@ -54,6 +54,11 @@ static size_t tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_T
     out[0] = images_tensor("a", ROLE_INPUT, w->dtype, s.lanes, (const int64_t[]){s.n, c, s.h, s.w});
     out[1] = images_tensor("b", ROLE_INPUT, w->dtype, s.lanes, (const int64_t[]){s.n, s.c - c, s.h, s.w});
     out[2] = images_tensor("y", ROLE_OUTPUT, w->dtype, s.lanes, (const int64_t[]){s.n, s.c, s.h, s.w});
+    if (w->dtype == DTYPE_U8) {
+        byte_fills(&out[0], SEED_X);
+        byte_fills(&out[1], SEED_RESIDUAL);
+        return 3;
+    }
     tensor_fills(&out[0], SEED_X, 1000, 1);
     tensor_fills(&out[1], SEED_RESIDUAL, 1000, 1);
     return 3;
@@ -110,7 +115,7 @@ const struct operator_desc operator_concat = {
     .summary = "the channels of two tensors, those of a first",
     .formula = "y[n,k,h,w] = a[n,k,h,w] for k < c, else b[n,k-c,h,w]",
     .keys = keys,
-    .dtypes = 1u << DTYPE_F32 | 1u << DTYPE_F16,
+    .dtypes = 1u << DTYPE_F32 | 1u << DTYPE_F16 | 1u << DTYPE_U8,
     .check = check,
     .flops = flops,
     .bytes_min = operator_bytes_min,

@@ -4,7 +4,7 @@
 #include "core/file.h"
 #include "core/hash.h"
 #include "core/rng.h"
-#include "kernels/sparse_conv2d/npy.h"
+#include "kernels/npy.h"
 #include "kernels/sparse_conv2d/sparse.h"
 
 #include <assert.h>

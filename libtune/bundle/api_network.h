@@ -25,13 +25,13 @@ extern const struct NAME_tensor NAME_arguments[CAPS_N_ARGUMENTS]; /* of NAME_run
 /* Gives one tensor of weights, from host memory that may be reused at once. A layer is packed when its last one is
  * given; to change weights give all of the layer's again. CAPS_BAD_ARGUMENT with words: no such layer or tensor,
  * another size. The first call builds the network's kernels. */
-int NAME_set_weights(cl_command_queue queue, const char *layer, const char *name, const void *data, size_t n_bytes);
+int NAME_set_weights(NAME_queue queue, const char *layer, const char *name, const void *data, size_t n_bytes);
 
 /* Gives all that stands in weights.txt of a folder (`tune import` writes it): a line a tensor, layer, name, offset and
  * bytes in its weights.bin. CAPS_BAD_ARGUMENT with words: a file that cannot be read, or as of NAME_set_weights. */
-int NAME_load_weights(cl_command_queue queue, const char *folder);
+int NAME_load_weights(NAME_queue queue, const char *folder);
 
-/* Enqueues the whole network on an in-order queue and does not wait. Arguments are device buffers of as many bytes as
- * NAME_arguments says, in that order; outputs may be read in between. CAPS_NOT_PACKED names a layer whose weights are
- * missing. NAME_run takes them one by one. */
-int NAME_run_list(cl_command_queue queue, const cl_mem *arguments);
+/* Enqueues the whole network on an in-order queue (a stream) and does not wait. Arguments are device buffers of as many
+ * bytes as NAME_arguments says, in that order; outputs may be read in between. CAPS_NOT_PACKED names a layer whose
+ * weights are missing. NAME_run takes them one by one. */
+int NAME_run_list(NAME_queue queue, const NAME_buffer *arguments);

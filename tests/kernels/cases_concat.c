@@ -15,6 +15,8 @@ static const char *const shapes[] = {
     "concat f32 n=3 c=1 c2=7 h=1 w=3",     /* less than a vector of each */
     "concat f16 n=1 c=5 c2=9 h=11 w=37",
     "concat f16 n=2 c=8 c2=4 h=7 w=8 layout=nchw4c",
+    "concat u8 n=1 c=5 c2=9 h=11 w=37",
+    "concat u8 n=2 c=16 c2=32 h=7 w=8 layout=nchw16c",
     NULL,
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Feeds .npy files to the reader. What is read has the elements its shape says. */
-#include "kernels/sparse_conv2d/npy.h"
+#include "kernels/npy.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

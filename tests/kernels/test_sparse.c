@@ -2,7 +2,7 @@
 /* Weights of sparse workloads: the draw, .npy files, the store; what is refused with which words. */
 #include "core/file.h"
 #include "kernels/expect.h"
-#include "kernels/sparse_conv2d/npy.h"
+#include "kernels/npy.h"
 #include "kernels/sparse_conv2d/sparse.h"
 #include "kernels/sparse_conv2d/weights.h"
 #include "runtime/dtype.h"
@@ -52,6 +52,8 @@ static void an_array_is_read_in_every_type_and_order(void **state)
     static const uint16_t f2[] = {0x3c00, 0x4000, 0x4200, 0x4400, 0x4500, 0x4600};
     static const float columns[] = {1, 4, 2, 5, 3, 6};
     static const unsigned char big[] = {0x3f, 0x80, 0, 0, 0x40, 0, 0, 0};
+    static const unsigned char u1[] = {1, 2}, i2[] = {0, 1, 0, 2}, truth[] = {1};
+    static const int64_t i8[] = {1, 2};
     const struct {
         const char *header;
         const void *data;
@@ -63,6 +65,10 @@ static void an_array_is_read_in_every_type_and_order(void **state)
         {"{\"shape\": (2, 3,), \"fortran_order\": False, \"descr\": \"<f2\"}", f2, sizeof f2, 6},
         {"{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }", columns, sizeof columns, 6},
         {"{'descr': '>f4', 'fortran_order': False, 'shape': (2,), }", big, sizeof big, 2},
+        {"{'descr': '|u1', 'fortran_order': False, 'shape': (2,), }", u1, sizeof u1, 2},
+        {"{'descr': '>i2', 'fortran_order': False, 'shape': (2,), }", i2, sizeof i2, 2},
+        {"{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }", i8, sizeof i8, 2},
+        {"{'descr': '|b1', 'fortran_order': False, 'shape': (1,), }", truth, 1, 1},
     };
 
     (void)state;
@@ -118,7 +124,9 @@ static void a_bad_file_is_told_in_words(void **state)
         const char *header, *words;
     } bad[] = {
         {"", "dictionary"},
-        {"{'descr': '<i4', 'fortran_order': False, 'shape': (1,), }", "'<i4'; expected '<f4'"},
+        {"{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }", "'<c8'; expected '<f4'"},
+        {"{'descr': '<f1', 'fortran_order': False, 'shape': (4,), }", "'<f1'; expected '<f4'"},
+        {"{'descr': '|b2', 'fortran_order': False, 'shape': (2,), }", "'|b2'; expected '<f4'"},
         {"{'descr': '<f4', 'fortran_order': Maybe, 'shape': (1,), }", "True nor False"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (0,), }", "dimension 0"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1), }", "more than 8"},

@@ -107,12 +107,16 @@ TUNE_NVRTC=/nowhere/libnvrtc.so refused "bundles of CUDA kernels hold PTX, which
 refused "NVRTC 13.0 .* makes no code for sm_61" deploy --binaries sm_61
 refused "'sm_75x': expected device, or an architecture as sm_75" deploy --binaries sm_75x
 
-# a network's layers without its one call: said, in builds too; as one call only: refused
-"$bin/tune" deploy -q "$dir/best.jsonl" --network mobilenet-v1 --allow-nearest -o "$dir/network" >"$dir/out" 2>&1 || fail "a network's layers: $(cat "$dir/out")"
-grep -q "left out: mobilenet_v1_run, the whole network as one call" "$dir/out" || fail "no words on the one call: $(cat "$dir/out")"
-[ "$(wc -l <"$dir/out")" -eq 1 ] || fail "one line was expected on the one call: $(cat "$dir/out")"
-! grep -q "mobilenet_v1_run" "$dir/network/mobilenet_v1.h" || fail "the one call is said to be left out and is there"
-refused "mobilenet-v1 as one call: only of OpenCL kernels so far" "$bin/tune" deploy "$dir/best.jsonl" --network mobilenet-v1 --whole --allow-nearest
+# a network as one call: captured once for the same buffers and weights, then replayed
+printf '%s\n' "x = input shape=4,16" "h = dense x n=24 relu" "f = dense h n=10" "y = softmax f" >"$dir/net.graph"
+quietly "$bin/tune" deploy -q "$dir/best.jsonl" --network "$dir/net.graph" --whole --allow-nearest --layout nchw --name net -o "$dir/net"
+cc -std=c99 -Wall -Wextra -Werror -I"$dir/net" -I"$source" -o "$dir/network" "$source/tests/libtune/network_cuda.c" "$dir/net/net.c" "$cuda/libcuda.so.1" -ldl -lm \
+    >"$dir/out" 2>&1 || fail "the bundle of a network does not compile: $(tail -20 "$dir/out")"
+TUNE_CUDA_LOG=$dir/calls quietly "$dir/network"
+[ "$(grep -c cuGraphLaunch "$dir/calls")" -eq 9 ] || fail "nine launches of graphs were expected, one of them the caller's: $(grep -c cuGraphLaunch "$dir/calls")"
+[ "$(grep -c cuGraphInstantiate "$dir/calls")" -eq 4 ] || fail "four graphs were expected, one of them the caller's: $(grep -c cuGraphInstantiate "$dir/calls")"
+TUNE_CUDA_LOG=$dir/plain TUNE_CUDA_FAIL=cuStreamBeginCapture=900@1 quietly "$dir/network" --plain # a driver that cannot
+! grep -q cuGraphLaunch "$dir/plain" || fail "a graph was launched that could not be captured"
 
 # a log that was cut does not replace a bundle; keys are named
 head -c -20 "$dir/best.jsonl" >"$dir/cut.jsonl"

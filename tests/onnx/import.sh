@@ -40,4 +40,7 @@ refused "in the model's folder" "$models/outside" --dry-run
 refused "no model, or a damaged one" "$root/LICENSE" --dry-run
 refused "$dir/nothing.onnx: No such file" "$dir/nothing.onnx" --dry-run
 refused "expected a model, and -o DIR or --dry-run" "$models/pools"
-refused "expected f32 or f16" "$models/pools" --dtype i8 --dry-run
+refused "--dtype i8: expected --calibrate FILE.npz" "$models/pools" --dtype i8 --dry-run
+refused "--dtype bf16: expected f32, f16 or i8" "$models/pools" --dtype bf16 --dry-run
+refused "--calibrate quantises to bytes" "$models/pools" --dtype f32 --calibrate x.npz --dry-run
+refused "$dir/nothing.npz: No such file" "$models/pools" --calibrate "$dir/nothing.npz" --dry-run

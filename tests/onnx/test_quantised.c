@@ -122,6 +122,11 @@ static void sums_and_pools_between_pairs_are_layers_of_bytes(void **state)
         {"node GlobalAveragePool d -> r\n" GIVE, "p = depthwise_conv2d q r=2 s=2 u8\ny = quantize p\n"},
         {"node Flatten d -> r\nnode QuantizeLinear r xs xz -> p\nnode DequantizeLinear p xs xz -> y\noutput y\n",
          "p = reshape q shape=1,8 u8\ny = quantize p\n"},
+        {"node Concat d d -> r axis=1\nnode MaxPool r -> m kernel_shape=[2,2]\nnode QuantizeLinear m xs xz -> p\n"
+         "node DequantizeLinear p xs xz -> y\noutput y\n",
+         "r = concat q + q u8\np = pool2d r max global u8\ny = quantize p\n"},
+        {"node Concat d d -> r axis=1\n" GIVE,
+         "d = quantize q\nr = concat d + d\np = quantize r u8\ny = quantize p\n"}, /* another scale */
     };
 
     (void)state;

@@ -13,7 +13,7 @@ import ctypes
 import os
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_longlong, c_size_t, c_uint, c_ulonglong, c_void_p
 from dataclasses import dataclass
-from typing import Any, Optional, Sequence, Union
+from typing import Any, Callable, Optional, Sequence, Union
 
 from . import _opencl
 from ._logs import Path
@@ -67,6 +67,16 @@ class _PlanInfo(_Sized):
     ]
 
 
+class _NetworkInfo(_Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("name", c_char_p),
+        ("device", c_char_p),
+        *((name, c_size_t) for name in ("n_inputs", "n_arguments", "n_weights", "n_steps")),
+        ("time_ns", c_double),
+    ]
+
+
 class _Tensor(_Sized):
     _fields_ = [
         ("size", c_size_t),
@@ -93,6 +103,12 @@ _CALLS = {
     "tune_execute_cl": [c_void_p, c_void_p, c_void_p, c_size_t, c_void_p],
     "tune_execute_cuda": [c_void_p, c_void_p, c_void_p, c_size_t, c_void_p],
     "tune_missing_write": [c_void_p, c_char_p],
+    "tune_network_open_cl": [c_char_p, c_void_p, c_void_p, c_void_p, POINTER(c_void_p)],
+    "tune_network_about": [c_void_p, c_void_p],
+    "tune_network_tensor": [c_void_p, c_int, c_size_t, c_void_p],
+    "tune_network_set_cl": [c_void_p, c_void_p, c_char_p, c_char_p, c_void_p, c_size_t],
+    "tune_network_load_cl": [c_void_p, c_void_p, c_char_p],
+    "tune_network_run_cl": [c_void_p, c_void_p, c_void_p, c_size_t],
 }
 _library: Any = None
 
@@ -127,7 +143,7 @@ def load() -> Any:
             getattr(lib, name).argtypes = types
         for name in ("tune_words", "tune_version"):
             getattr(lib, name).restype = c_char_p
-        for name in ("tune_close", "tune_plan_destroy", "tune_weights_free"):
+        for name in ("tune_close", "tune_plan_destroy", "tune_weights_free", "tune_network_close"):
             getattr(lib, name).argtypes, getattr(lib, name).restype = [c_void_p], None
         lib.tune_missing.argtypes, lib.tune_missing.restype = [c_void_p, c_char_p, c_size_t], c_size_t
         _library = lib
@@ -177,6 +193,37 @@ def _host(value: Any, tensor: Tensor) -> Any:
     return out
 
 
+def _tensor_of(call: str, handle: int, is_weight: int, i: int) -> Tensor:
+    t = _Tensor()
+    _call(call, handle, is_weight, i, byref(t))
+    role = ("input", "weight", "output")[t.role]
+    return Tensor(_text(t.name), role, _text(t.dtype), _text(t.layout), tuple(t.shape[: t.n_dims]), t.n_bytes)
+
+
+def _on_arrays(
+    context: _opencl.Context,
+    tensors: "Sequence[Tensor]",
+    inputs: "Sequence[Any]",
+    enqueue: "Callable[[list[int]], None]",
+) -> "list[Any]":
+    """Runs something on arrays of its inputs; its outputs as numpy arrays."""
+    import numpy
+
+    expected = [t.name for t in tensors if t.role == "input"]
+    if len(inputs) != len(expected):
+        raise ValueError(f"{len(inputs)} inputs, expected {', '.join(expected)}")
+    given = iter(inputs)
+    buffers = [
+        context.buffer(_host(next(given), t)) if t.role == "input" else _opencl.Buffer(context, t.n_bytes) for t in tensors
+    ]
+    enqueue([b.handle for b in buffers])
+    return [
+        numpy.frombuffer(b.read(), _numpy_type(t.dtype)).reshape(t.shape)
+        for b, t in zip(buffers, tensors)
+        if t.role == "output"
+    ]
+
+
 class Weights:
     """One packed set."""
 
@@ -209,10 +256,7 @@ class Plan:
             load().tune_plan_destroy(self.handle)
 
     def _tensor(self, is_weight: int, i: int) -> Tensor:
-        t = _Tensor()
-        _call("tune_plan_tensor", self.handle, is_weight, i, byref(t))
-        role = ("input", "weight", "output")[t.role]
-        return Tensor(_text(t.name), role, _text(t.dtype), _text(t.layout), tuple(t.shape[: t.n_dims]), t.n_bytes)
+        return _tensor_of("tune_plan_tensor", self.handle, is_weight, i)
 
     def _context(self) -> _opencl.Context:
         if self._library.context is None:
@@ -244,23 +288,8 @@ class Plan:
 
     def __call__(self, *inputs: Any, weights: Optional[Weights] = None) -> "list[Any]":
         """Runs it on arrays of its inputs, in their order; its outputs as numpy arrays."""
-        import numpy
-
         context = self._context()
-        n_in = sum(t.role == "input" for t in self.tensors)
-        if len(inputs) != n_in:
-            raise ValueError(f"{len(inputs)} inputs, expected {', '.join(t.name for t in self.tensors[:n_in])}")
-        given = iter(inputs)
-        buffers = [
-            context.buffer(_host(next(given), t)) if t.role == "input" else _opencl.Buffer(context, t.n_bytes)
-            for t in self.tensors
-        ]
-        self.enqueue([b.handle for b in buffers], context.queue, weights)
-        return [
-            numpy.frombuffer(b.read(), _numpy_type(t.dtype)).reshape(t.shape)
-            for b, t in zip(buffers, self.tensors)
-            if t.role == "output"
-        ]
+        return _on_arrays(context, self.tensors, inputs, lambda tensors: self.enqueue(tensors, context.queue, weights))
 
 
 class Library:
@@ -299,6 +328,82 @@ class Library:
     def write_missing(self, path: Path) -> None:
         """Their list, for tune.submit(missing=path)."""
         _call("tune_missing_write", self.handle, os.fsencode(path))
+
+
+class Network:
+    """A network out of a bundle's folder. Called with numpy arrays of its inputs it returns the outputs; enqueue takes
+    handles."""
+
+    def __init__(self, handle: int, context: Optional[_opencl.Context]) -> None:
+        self.handle, self.context = handle, context
+        about = _NetworkInfo()
+        _call("tune_network_about", handle, byref(about))
+        self.name, self.device, self.n_steps, self.time_ns = _text(about.name), _text(about.device), about.n_steps, about.time_ns
+        self.tensors = [_tensor_of("tune_network_tensor", handle, 0, i) for i in range(about.n_arguments)]
+        self.weights = [_tensor_of("tune_network_tensor", handle, 1, i) for i in range(about.n_weights)]
+
+    def __enter__(self) -> "Network":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if getattr(self, "handle", None):
+            if self.context:
+                self.context.finish()
+            load().tune_network_close(self.handle)
+            self.handle = 0
+
+    def _queue(self, queue: Optional[int]) -> Optional[int]:
+        return queue if queue is not None or self.context is None else self.context.queue
+
+    def load_weights(self, folder: Path, queue: Optional[int] = None) -> None:
+        """All of weights.txt and weights.bin of a folder, as `tune import` writes them."""
+        _call("tune_network_load_cl", self.handle, self._queue(queue), os.fsencode(folder))
+
+    def set_weight(self, name: str, value: Any, queue: Optional[int] = None) -> None:
+        """One array by its name among `weights`, "LAYER WEIGHT"."""
+        known = {t.name: t for t in self.weights}
+        if name not in known:
+            raise ValueError(f"no weight {name}; there are {', '.join(known)}")
+        array = _host(value, known[name])
+        layer, tensor = name.split(" ")
+        data = array.ctypes.data_as(c_void_p)
+        _call("tune_network_set_cl", self.handle, self._queue(queue), layer.encode(), tensor.encode(), data, array.nbytes)
+
+    def enqueue(self, tensors: "Sequence[int]", queue: Optional[int] = None) -> None:
+        """One run over cl_mem in the order of `tensors`; not waited for."""
+        _call("tune_network_run_cl", self.handle, self._queue(queue), (c_void_p * max(len(tensors), 1))(*tensors), len(tensors))
+
+    def __call__(self, *inputs: Any) -> "list[Any]":
+        if self.context is None:
+            raise TuneError("the network was opened on handles of yours: enqueue takes handles")
+        return _on_arrays(self.context, self.tensors, inputs, self.enqueue)
+
+
+def open_network(
+    folder: Path,
+    *,
+    weights: Optional[Path] = None,
+    platform: int = 0,
+    device: int = 0,
+    handles: "Optional[tuple[int, int]]" = None,
+    any_device: bool = False,
+    threads: int = 0,
+) -> Network:
+    """Opens a bundle of `tune deploy --network` on an OpenCL device, as open_cl does, and loads weights of a folder."""
+    context = None if handles else _opencl.Context(platform, device)
+    at = handles if handles else (context.context, context.device)  # type: ignore[union-attr]
+    out = c_void_p()
+    _call("tune_network_open_cl", os.fsencode(folder), at[0], at[1], _options(None, any_device, threads), byref(out))
+    network = Network(out.value or 0, context)
+    if weights is not None:
+        network.load_weights(weights)
+    return network
 
 
 def _options(key: Optional[str], any_device: bool, threads: int) -> Any:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* npy.h - arrays of floats from files of NumPy's .npy format (versions 1 to 3;
- * f16, f32, f64, either byte order). */
-#ifndef TUNE_KERNELS_SPARSE_CONV2D_NPY_H
-#define TUNE_KERNELS_SPARSE_CONV2D_NPY_H
+/* npy.h - arrays of numbers from files of NumPy's .npy format (versions 1 to 3; f16, f32, f64, whole numbers of 1 to 8
+ * bytes, truth values, either byte order), as floats. */
+#ifndef TUNE_KERNELS_NPY_H
+#define TUNE_KERNELS_NPY_H
 
 #include "core/err.h"
 
@@ -21,7 +21,7 @@ struct npy {
     float *values; /* row-major, whatever the file's order; owned */
 };
 
-/* Reads `n` bytes of a file. f64 is rounded to f32; a number that is finite
+/* Reads `n` bytes of a file. f64 and large whole numbers are rounded to f32; a number that is finite
  * there and not here is infinite. ERR_INPUT and ERR_LIMIT say what was
  * expected; ERR_NOMEM. For the fuzzer and tests: the product reads files. */
 enum err npy_parse(const void *bytes, size_t n, struct npy *out, struct why *why);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "kernels/sparse_conv2d/npy.h"
+#include "kernels/npy.h"
 
 #include "core/buf.h"
 #include "runtime/dtype.h"
@@ -16,8 +16,8 @@
 
 /* What the header says. */
 struct header {
-    char type;    /* 'f' */
-    int n_bytes;  /* of an element */
+    char kind; /* of an element: f, i, u; b: a truth value */
+    int n_bytes;
     bool swapped; /* big-endian */
     bool by_columns;
     int n_dims;
@@ -85,19 +85,29 @@ static bool take_number(struct scan *s, int64_t *out)
     return true;
 }
 
+/* f2 f4 f8, i1 .. i8, u1 .. u8, b1. */
+static bool is_known(char kind, char digit)
+{
+    static const char *const bytes[] = {"f248", "i1248", "u1248", "b1"};
+
+    for (size_t i = 0; digit && i < sizeof bytes / sizeof bytes[0]; i++)
+        if (bytes[i][0] == kind)
+            return strchr(bytes[i] + 1, digit) != NULL;
+    return false;
+}
+
 static enum err read_type(struct scan *s, struct header *h, struct why *why)
 {
-    static const char *const known[] = {"f2", "f4", "f8"};
     char text[16] = "";
 
-    if (take_string(s, text, sizeof text) && strchr("<>=|", text[0]) && text[0])
-        for (int i = 0; i < 3; i++)
-            if (strcmp(text + 1, known[i]) == 0) {
-                h->swapped = text[0] == '>';
-                h->n_bytes = 2 << i;
-                return ERR_OK;
-            }
-    return why_set(why, ERR_INPUT, "elements of type '%s'; expected '<f4', '<f2' or '<f8'", text);
+    if (!take_string(s, text, sizeof text) || strlen(text) != 3 || !strchr("<>=|", text[0]) ||
+        !is_known(text[1], text[2]))
+        return why_set(why, ERR_INPUT,
+                       "elements of type '%s'; expected '<f4', '<f2', '<f8', '<i8', '|u1' or their like", text);
+    h->swapped = text[0] == '>';
+    h->kind = text[1];
+    h->n_bytes = text[2] - '0';
+    return ERR_OK;
 }
 
 static enum err read_shape(struct scan *s, struct header *h, struct why *why)
@@ -155,25 +165,34 @@ static enum err read_header(struct scan *s, struct header *h, struct why *why)
     return seen == 7 ? ERR_OK : why_set(why, ERR_INPUT, "the header lacks one of descr, fortran_order, shape");
 }
 
-static float element(const struct header *h, const unsigned char *at)
+/* `bits` of so many bytes as a float. */
+static float float_of(uint64_t bits, int n_bytes)
 {
-    unsigned char b[8] = {0};
-    uint16_t half;
     float f;
     double d;
 
-    for (int i = 0; i < h->n_bytes; i++)
-        b[i] = at[h->swapped ? h->n_bytes - 1 - i : i];
-    if (h->n_bytes == 2) {
-        half = (uint16_t)(b[0] | b[1] << 8);
-        return half_to_float(half);
-    }
-    if (h->n_bytes == 4) {
-        memcpy(&f, b, sizeof f);
+    if (n_bytes == 2)
+        return half_to_float((uint16_t)bits);
+    if (n_bytes == 4) {
+        memcpy(&f, &(uint32_t){(uint32_t)bits}, sizeof f);
         return f;
     }
-    memcpy(&d, b, sizeof d);
+    memcpy(&d, &bits, sizeof d);
     return (float)d;
+}
+
+static float element(const struct header *h, const unsigned char *at)
+{
+    const int unused = 64 - 8 * h->n_bytes;
+    uint64_t bits = 0;
+
+    for (int i = 0; i < h->n_bytes; i++)
+        bits |= (uint64_t)at[h->swapped ? h->n_bytes - 1 - i : i] << 8 * i;
+    if (h->kind == 'f')
+        return float_of(bits, h->n_bytes);
+    if (h->kind == 'i')
+        return (float)((int64_t)(bits << unused) >> unused);
+    return h->kind == 'b' ? (float)(bits != 0) : (float)bits;
 }
 
 /* The place in the file of element `i` in row-major order. */

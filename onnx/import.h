@@ -75,4 +75,8 @@ enum err onnx_import_graph(const struct onnx_import *m, struct buf *out, struct 
  * other, and a line for each: layer, tensor, offset, bytes. Of a model that onnx_import_graph gives. */
 enum err onnx_import_weights(const struct onnx_import *m, const char *dir, enum dtype t, struct why *why);
 
+/* Are the weights of a model whose dimension is smaller those of it where the dimension is larger, or the beginning of
+ * them in each of their dimensions? Both were given as graphs. ERR_UNSUPPORTED: a layer whose weights are others. */
+enum err onnx_import_same_weights(const struct onnx_import *small, const struct onnx_import *large, struct why *why);
+
 #endif

@@ -45,7 +45,7 @@ static void put_prototype(const struct deploy_set *s, struct buf *out)
     for (size_t i = 0; i < l->n_arguments; i++)
         if (!deploy_range_makes(s->range, i))
             buf_printf(out, ", cl_mem %s_%s", l->arguments[i].is_output ? "out" : "in",
-                   l->graph->nodes[l->arguments[i].i_node].name);
+                       l->graph->nodes[l->arguments[i].i_node].name);
     buf_puts(out, ")");
 }
 

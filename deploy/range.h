@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* range.h - a whole network one of whose dimensions has any size of a range: which sizes are buckets, by measured times,
- * and the tables of a bundle that runs the smallest one that holds a size. */
+/* range.h - a whole network one of whose dimensions has any size of a range: which sizes are buckets, by measured
+ * times, and the tables of a bundle that runs the smallest one that holds a size. */
 #ifndef TUNE_DEPLOY_RANGE_H
 #define TUNE_DEPLOY_RANGE_H
 
@@ -10,6 +10,7 @@
 #include "deploy/network.h"
 #include "deploy/set.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,7 +23,7 @@ struct deploy_range {
     const struct graph_range *of;
     struct deploy_range_bucket list[RANGE_MAX_BUCKETS]; /* that were chosen, the smallest first */
     size_t n;
-    double mean;                          /* of a run's time, in times of a bucket of just its size */
+    double mean;                         /* of a run's time, in times of a bucket of just its size */
     int64_t left_out[RANGE_MAX_BUCKETS]; /* sizes that have steps without records */
     size_t n_left_out;
 };

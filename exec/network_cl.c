@@ -14,7 +14,8 @@ struct exec_net_cl_step {
     cl_mem *given;
     int n_weights;
     struct exec_cl_weights *packed;
-    int i_base, *from; /* the base's step of that layer, -1: none; of each of packed's buffers 1 + the base's that it is */
+    int i_base,
+        *from; /* the base's step of that layer, -1: none; of each of packed's buffers 1 + the base's that it is */
     struct exec_cl_launches bound; /* zeroed: not yet, or not at all */
 };
 
@@ -91,8 +92,8 @@ static enum exec_status exec_net_cl_parts(struct exec_net_cl *net, struct exec_w
         const struct exec_value *v = &net->n->values[i];
         const cl_buffer_region region = {v->at, v->n_bytes};
         if (v->is_part && v->slot >= 0)
-            net->parts[i] =
-                clCreateSubBuffer(exec_net_cl_slot(net, v->slot), CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
+            net->parts[i] = clCreateSubBuffer(exec_net_cl_slot(net, v->slot), CL_MEM_READ_WRITE,
+                                              CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
     }
     net->has_parts = code == CL_SUCCESS;
     return code == CL_SUCCESS ? EXEC_OK
@@ -344,7 +345,9 @@ EXEC_API enum exec_status exec_net_cl_set(struct exec_net_cl *net, cl_command_qu
 static cl_mem exec_net_cl_mem(const struct exec_net_cl *net, int i_value, const cl_mem *arguments)
 {
     const int slot = net->n->values[i_value].slot;
-    return slot < 0 ? arguments[EXEC_ARGUMENT(slot)] : net->parts[i_value] ? net->parts[i_value] : exec_net_cl_slot(net, slot);
+    return slot < 0              ? arguments[EXEC_ARGUMENT(slot)]
+           : net->parts[i_value] ? net->parts[i_value]
+                                 : exec_net_cl_slot(net, slot);
 }
 
 /* All layers have their weights; those that need none are packed here. */

@@ -17,9 +17,9 @@ EXEC_API enum exec_status exec_net_cl_open(cl_context context, const struct exec
                                            struct exec_net_cl **out);
 EXEC_API void exec_net_cl_close(struct exec_net_cl *net); /* accepts NULL; close it before its ops */
 
-/* The same of a network that never runs beside `base`, with that one's ops: the memory between its layers is the base's,
- * and so is what its layers' weights are packed to where that is the same. Each layer's are given to the base first.
- * Keeps the base, which is closed after it. EXEC_BAD_ARGUMENT: the base has less memory. */
+/* The same of a network that never runs beside `base`, with that one's ops: the memory between its layers is the
+ * base's, and so is what its layers' weights are packed to where that is the same. Each layer's are given to the base
+ * first. Keeps the base, which is closed after it. EXEC_BAD_ARGUMENT: the base has less memory. */
 EXEC_API enum exec_status exec_net_cl_open_beside(struct exec_net_cl *base, const struct exec_network *n,
                                                   struct exec_words *words, struct exec_net_cl **out);
 

@@ -146,9 +146,8 @@ static enum exec_status exec_range_cl_own(struct exec_range_cl *range, int i, st
     const struct exec_range *r = range->r;
     cl_int code = CL_SUCCESS;
     if (!range->own[i])
-        range->own[i] =
-            clCreateBuffer(range->context, CL_MEM_READ_WRITE,
-                           exec_range_cl_n(&r->places[i], r->buckets[r->n_buckets - 1].size), NULL, &code);
+        range->own[i] = clCreateBuffer(range->context, CL_MEM_READ_WRITE,
+                                       exec_range_cl_n(&r->places[i], r->buckets[r->n_buckets - 1].size), NULL, &code);
     return code == CL_SUCCESS ? EXEC_OK : exec_cl_failed(words, "arguments at the size of buckets of", r->name, code);
 }
 
@@ -171,7 +170,8 @@ static enum exec_status exec_range_cl_pad(struct exec_range_cl *range, int i, cl
     const unsigned char zero = 0;
     cl_int code = clEnqueueFillBuffer(queue, range->own[i], &zero, 1, 0, exec_range_cl_n(p, bucket), 0, NULL, NULL);
     code = code == CL_SUCCESS ? exec_range_cl_copy(p, queue, size, from, size, range->own[i], bucket) : code;
-    return code == CL_SUCCESS ? EXEC_OK : exec_cl_failed(words, "an input at the size of a bucket of", range->r->name, code);
+    return code == CL_SUCCESS ? EXEC_OK
+                              : exec_cl_failed(words, "an input at the size of a bucket of", range->r->name, code);
 }
 
 /* The numbers that attention reads: how many places there are. */
@@ -182,21 +182,22 @@ static enum exec_status exec_range_cl_tell(struct exec_range_cl *range, int i, c
     enum exec_status status = exec_range_cl_own(range, i, words);
     cl_int code = CL_SUCCESS;
     if (status == EXEC_OK && range->told != size)
-        code = clEnqueueFillBuffer(queue, range->own[i], &n, sizeof n, 0, exec_range_cl_n(&range->r->places[i], size), 0,
-                                   NULL, NULL);
+        code = clEnqueueFillBuffer(queue, range->own[i], &n, sizeof n, 0, exec_range_cl_n(&range->r->places[i], size),
+                                   0, NULL, NULL);
     range->told = status == EXEC_OK && code == CL_SUCCESS ? size : 0;
     range->given[i] = range->own[i];
     return code == CL_SUCCESS ? status : exec_cl_failed(words, "the length of", range->r->name, code);
 }
 
-static enum exec_status exec_range_cl_check(const struct exec_range_cl *range, int i, int shown, cl_mem mem, size_t size,
-                                            struct exec_words *words)
+static enum exec_status exec_range_cl_check(const struct exec_range_cl *range, int i, int shown, cl_mem mem,
+                                            size_t size, struct exec_words *words)
 {
     const size_t needed = exec_range_cl_n(&range->r->places[i], size);
     size_t n = 0;
     if (!mem || clGetMemObjectInfo(mem, CL_MEM_SIZE, sizeof n, &n, NULL) != CL_SUCCESS || n < needed)
-        return exec_fail(words, EXEC_BAD_ARGUMENT, "argument %d: expected an OpenCL buffer of %zu bytes with %s=%zu, got %zu",
-                         shown, needed, range->r->name, size, n);
+        return exec_fail(words, EXEC_BAD_ARGUMENT,
+                         "argument %d: expected an OpenCL buffer of %zu bytes with %s=%zu, got %zu", shown, needed,
+                         range->r->name, size, n);
     return EXEC_OK;
 }
 

@@ -36,7 +36,7 @@ struct exec_range {
     const struct exec_bucket *buckets; /* the smallest first */
     int n_buckets;
     const struct exec_axes *places; /* [n_arguments of a network] */
-    int n_inputs;                    /* arguments from the first on that are read */
+    int n_inputs;                   /* arguments from the first on that are read */
 };
 
 struct exec_range_cl;

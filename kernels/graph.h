@@ -95,7 +95,8 @@ struct graph_node {
     char words[GRAPH_WORDS_BYTES]; /* "key=value ..." of its workload, of operators with own words */
 };
 
-/* A node reads earlier ones only. Arguments of the network: its inputs (and lengths) in the order of the nodes, then its outputs. */
+/* A node reads earlier ones only. Arguments of the network: its inputs (and lengths) in the order of the nodes, then
+ * its outputs. */
 struct graph {
     const char *name;
     struct graph_node *nodes;

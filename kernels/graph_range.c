@@ -396,8 +396,8 @@ static enum err copy_along(const struct looking *x, const struct strided_copy *s
         if (fits && a->n != b->n) {
             fits = goes_along(a, b, x, inner, &behind);
             if (fits)
-                fits = put_axis(out, &(struct range_axis){strided_copy_elems(s) / within / behind / x->size,
-                                                          behind * within});
+                fits = put_axis(
+                    out, &(struct range_axis){strided_copy_elems(s) / within / behind / x->size, behind * within});
         } else if (fits && a->n > 1)
             fits = inner ? move_of(a->stride, b->stride, x, inner, &m) && extend(&r, a->n, &m) : a->stride == b->stride;
         within *= strided_copy_length(s, d);
@@ -433,10 +433,10 @@ static enum err copied(const struct looking *x, struct range_place *out)
 }
 
 static rule *const rules[N_GRAPH_OPS] = {
-    [GRAPH_INPUT] = given,      [GRAPH_LENGTHS] = given,     [GRAPH_CONSTANT] = given,   [GRAPH_RESHAPE] = kept,
-    [GRAPH_QUANTIZE] = kept,    [GRAPH_ADD] = alike,         [GRAPH_ELTWISE] = spread,   [GRAPH_DENSE] = rows,
-    [GRAPH_DENSE4] = rows,      [GRAPH_SOFTMAX] = rows,      [GRAPH_NORM] = rows,        [GRAPH_CONV2D] = images,
-    [GRAPH_DEPTHWISE] = images, [GRAPH_POOL2D] = images,     [GRAPH_RESIZE] = images,    [GRAPH_CONCAT] = joined,
+    [GRAPH_INPUT] = given,      [GRAPH_LENGTHS] = given,      [GRAPH_CONSTANT] = given,  [GRAPH_RESHAPE] = kept,
+    [GRAPH_QUANTIZE] = kept,    [GRAPH_ADD] = alike,          [GRAPH_ELTWISE] = spread,  [GRAPH_DENSE] = rows,
+    [GRAPH_DENSE4] = rows,      [GRAPH_SOFTMAX] = rows,       [GRAPH_NORM] = rows,       [GRAPH_CONV2D] = images,
+    [GRAPH_DEPTHWISE] = images, [GRAPH_POOL2D] = images,      [GRAPH_RESIZE] = images,   [GRAPH_CONCAT] = joined,
     [GRAPH_REDUCE] = reduced,   [GRAPH_BATCH_GEMM] = product, [GRAPH_GATHER] = gathered, [GRAPH_RNN] = recurrent,
     [GRAPH_STATE] = state,      [GRAPH_ATTENTION] = attended, [GRAPH_COPY] = copied,
 };
@@ -579,8 +579,8 @@ enum err graph_range_add(struct graph_range *r, const struct graph *g, int64_t s
                          int64_t other_size, struct why *why)
 {
     struct range_bucket b = {.size = size};
-    struct looking x = {.g = g, .other = other, .size = size, .other_size = other_size, .least = r->least,
-                        .dim = r->name, .why = why};
+    struct looking x = {
+        .g = g, .other = other, .size = size, .other_size = other_size, .least = r->least, .dim = r->name, .why = why};
     enum err e;
 
     assert(size > 1 && other_size > 1 && size != other_size);
@@ -690,7 +690,7 @@ double graph_range_choose(const int64_t *sizes, const double *time_ns, size_t n,
     for (size_t c = 1; c < most; c++)
         k = best[c][n - 1] < best[k][n - 1] ? c : k;
     memset(chosen, 0, n * sizeof *chosen);
-    for (size_t i = n - 1, c = k; i < n; i = before[c][i], c -= c > 0)
+    for (size_t i = n - 1, c = k; i<n; i = before[c][i], c -= c> 0)
         chosen[i] = true;
     return best[k][n - 1] / (double)(sizes[n - 1] - least + 1);
 }

@@ -11,6 +11,7 @@
 #include "core/err.h"
 #include "kernels/graph.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,7 +39,7 @@ struct range_bucket {
 /* Buckets by size, the smallest first; they have the same nodes, and as many arguments. */
 struct graph_range {
     char name[RANGE_NAME_BYTES], model[RANGE_NAME_BYTES]; /* of the dimension; of the graphs */
-    int64_t least, most; /* both are sizes that it may have */
+    int64_t least, most;                                  /* both are sizes that it may have */
     struct range_bucket buckets[RANGE_MAX_BUCKETS];
     size_t n_buckets;
 };

@@ -20,7 +20,7 @@ extern const struct NAME_bucket NAME_buckets[CAPS_N_BUCKETS]; /* the smallest fi
 size_t NAME_argument_bytes(int i, size_t size);
 
 /* Enqueues the whole network on an in-order queue and does not wait; its dimension has this size, from CAPS_LEAST to
- * CAPS_MOST. Arguments are device buffers of as many bytes as NAME_argument_bytes says, dense at that size, in the order
- * of NAME_arguments; outputs may be read in between. CAPS_NOT_PACKED names a layer whose weights are missing;
+ * CAPS_MOST. Arguments are device buffers of as many bytes as NAME_argument_bytes says, dense at that size, in the
+ * order of NAME_arguments; outputs may be read in between. CAPS_NOT_PACKED names a layer whose weights are missing;
  * CAPS_BAD_ARGUMENT: a size out of the range, or a buffer that is too small. NAME_run takes them one by one. */
 int NAME_run_list(cl_command_queue queue, size_t size, const cl_mem *arguments);

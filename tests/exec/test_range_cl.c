@@ -27,25 +27,32 @@ static const char *const text[] = {
 
 #define B(i)                                                                                                           \
     {                                                                                                                  \
-        EXEC_ARG_BUFFER, i, 0, { 0 }                                                                                   \
+        EXEC_ARG_BUFFER, i, 0,                                                                                         \
+        {                                                                                                              \
+            0                                                                                                          \
+        }                                                                                                              \
     }
 static const struct exec_arg args[] = {B(0), B(1), B(2), B(3)};
 
 #define TABLES(name, size, options)                                                                                    \
     static const struct exec_module name##_module = {text, 5, options, NULL, 0};                                       \
     static const struct exec_module *const name##_modules[] = {&name##_module};                                        \
-    static const struct exec_buffer name##_one[] = {{"x", EXEC_INPUT, 4 * ROWS * (size), EXEC_FILL_NONE, {0}, 0, NULL, 0}, \
-                                                    {"w", EXEC_WEIGHT, 4 * (size), EXEC_FILL_NONE, {0}, 0, NULL, 0},   \
-                                                    {"y", EXEC_OUTPUT, 4 * ROWS * (size), EXEC_FILL_NONE, {0}, 0, NULL, 0}}; \
-    static const struct exec_buffer name##_two[] = {{"x", EXEC_INPUT, 4 * ROWS * (size), EXEC_FILL_NONE, {0}, 0, NULL, 0}, \
-                                                    {"n", EXEC_INPUT, 4, EXEC_FILL_NONE, {0}, 0, NULL, 0},             \
-                                                    {"w", EXEC_WEIGHT, 4, EXEC_FILL_NONE, {0}, 0, NULL, 0},            \
-                                                    {"y", EXEC_OUTPUT, 4 * ROWS * (size), EXEC_FILL_NONE, {0}, 0, NULL, 0}}; \
+    static const struct exec_buffer name##_one[] = {                                                                   \
+        {"x", EXEC_INPUT, 4 * ROWS * (size), EXEC_FILL_NONE, {0}, 0, NULL, 0},                                         \
+        {"w", EXEC_WEIGHT, 4 * (size), EXEC_FILL_NONE, {0}, 0, NULL, 0},                                               \
+        {"y", EXEC_OUTPUT, 4 * ROWS * (size), EXEC_FILL_NONE, {0}, 0, NULL, 0}};                                       \
+    static const struct exec_buffer name##_two[] = {                                                                   \
+        {"x", EXEC_INPUT, 4 * ROWS * (size), EXEC_FILL_NONE, {0}, 0, NULL, 0},                                         \
+        {"n", EXEC_INPUT, 4, EXEC_FILL_NONE, {0}, 0, NULL, 0},                                                         \
+        {"w", EXEC_WEIGHT, 4, EXEC_FILL_NONE, {0}, 0, NULL, 0},                                                        \
+        {"y", EXEC_OUTPUT, 4 * ROWS * (size), EXEC_FILL_NONE, {0}, 0, NULL, 0}};                                       \
     static const struct exec_launch name##_launch[] = {                                                                \
         {EXEC_KERNEL, EXEC_RUN, 0, "one", {1, 1, 1}, {ROWS * (size), 1, 1}, args, 3, 0, 0, 0, NULL, 0},                \
         {EXEC_KERNEL, EXEC_RUN, 0, "two", {1, 1, 1}, {ROWS * (size), 1, 1}, args, 4, 0, 0, 0, NULL, 0}};               \
-    static const struct exec_plan name##_plan_one = {"one", name##_modules, 1, name##_one, 3, &name##_launch[0], 1, NULL, 0}, \
-                                  name##_plan_two = {"two", name##_modules, 1, name##_two, 4, &name##_launch[1], 1, NULL, 0}; \
+    static const struct exec_plan name##_plan_one = {"one", name##_modules, 1, name##_one, 3, &name##_launch[0],       \
+                                                     1,     NULL,           0},                                        \
+                                  name##_plan_two = {"two", name##_modules, 1, name##_two, 4, &name##_launch[1],       \
+                                                     1,     NULL,           0};                                        \
     static const struct exec_value name##_values[] = {{"x", 4 * ROWS * (size), EXEC_ARGUMENT(0), 0, 0},                \
                                                       {"n", 4, EXEC_ARGUMENT(1), 0, 0},                                \
                                                       {"h", 4 * ROWS * (size), 0, 0, 0},                               \
@@ -117,7 +124,8 @@ static int tear_down(void **state)
 static cl_mem buffer(const struct fixture *f, const cl_int *v, size_t n)
 {
     cl_int code;
-    cl_mem mem = clCreateBuffer(f->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, n * sizeof *v, (void *)(uintptr_t)v, &code);
+    cl_mem mem = clCreateBuffer(f->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, n * sizeof *v,
+                                (void *)(uintptr_t)v, &code);
 
     assert_int_equal(code, CL_SUCCESS);
     return mem;
@@ -187,7 +195,8 @@ static void what_is_out_of_the_range_is_told(void **state)
     assert_int_equal(exec_range_cl_run(f->net, f->queues[0], 9, (const cl_mem[]){list[0], NULL}, &f->words),
                      EXEC_BAD_ARGUMENT);
     assert_int_equal(exec_range_cl_run(f->net, f->queues[0], 9, NULL, &f->words), EXEC_BAD_ARGUMENT);
-    assert_int_equal(exec_range_cl_set(f->net, f->queues[0], "one", "w", zeros, 4 * HALF, &f->words), EXEC_BAD_ARGUMENT);
+    assert_int_equal(exec_range_cl_set(f->net, f->queues[0], "one", "w", zeros, 4 * HALF, &f->words),
+                     EXEC_BAD_ARGUMENT);
     assert_string_equal(f->words.text, "weight w of layer one: expected 64 bytes, not 32");
     clReleaseMemObject(list[0]);
     clReleaseMemObject(list[1]);

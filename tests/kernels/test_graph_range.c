@@ -135,9 +135,9 @@ static void masks_have_it_twice(void **state)
     struct graph_range r = {.name = "seq", .least = 1, .most = 12};
 
     (void)state;
-    assert_int_equal(add(&r, "x = input shape=2,1,1,{1}\nt = constant shape={1},{1}\ny = eltwise x + t f=add(a,b)\n", 12,
-                         11, NULL),
-                     ERR_OK);
+    assert_int_equal(
+        add(&r, "x = input shape=2,1,1,{1}\nt = constant shape={1},{1}\ny = eltwise x + t f=add(a,b)\n", 12, 11, NULL),
+        ERR_OK);
     place_is(&r, "t", 2, 1, 1);
     place_is(&r, "y", 2, 2, 1);
     graph_range_fini(&r);
@@ -154,8 +154,8 @@ static void copies_are_followed(void **state)
         {"shape={1},2,6 d0=6,1 d1=2,{6} d2={1},6", 1, 1, 12}, /* the dimension first */
         {"shape=2,{1},2 at=3 d0=2,1 d1={1},6 d2=2,{6}", 1, 2, 2},
         {"shape=2,{1},6 at=5 d0=6,-1 d1={1},6 d2=2,{6}", 1, 2, 6}, /* backwards behind it */
-        {"shape=2,6 d0=6,1 d1=2,{6}", 0, 0, 0},                     /* the first place */
-        {"shape=2,{1},6 d0=6,1 d1={1},0 d2=2,{6}", 1, 2, 6},         /* the first one at each */
+        {"shape=2,6 d0=6,1 d1=2,{6}", 0, 0, 0},                    /* the first place */
+        {"shape=2,{1},6 d0=6,1 d1={1},0 d2=2,{6}", 1, 2, 6},       /* the first one at each */
     };
 
     (void)state;
@@ -182,9 +182,11 @@ static void what_mixes_is_refused_by_name(void **state)
         "x = input n=1 c=4 h=1 w={1}\nhere = pool2d x avg global\n",
         "x = input n=1 c={1} h=3 w=3\nhere = conv2d x k=4 r=1 s=1\n",
         "x = input shape=1,4,{1}\nhere = batch_gemm x + x\n",
-        "x = input shape={1},4,2\nh = input shape=1,4,2\nr = rnn x + h + h shape={1},4,2 h=4\nhere = state r hn\noutput r here\n",
+        "x = input shape={1},4,2\nh = input shape=1,4,2\nr = rnn x + h + h shape={1},4,2 h=4\nhere = state r "
+        "hn\noutput r here\n",
         "x = input shape=2,{1},6\nhere = strided_copy x shape=1,{1},6 at={6} d0=6,1 d1={1},-6\n",
-        "x = input shape=2,{1},6\nearly = strided_copy x shape=1,6 at={6} d0=6,1\nhere = strided_copy x shape=1,6 at=60 d0=6,1\noutput here early\n",
+        "x = input shape=2,{1},6\nearly = strided_copy x shape=1,6 at={6} d0=6,1\nhere = strided_copy x shape=1,6 "
+        "at=60 d0=6,1\noutput here early\n",
         "x = input shape=1,{1},6\nhere = eltwise x f=mul(a,{1})\n",
         "t = input shape=1,{1},6\nat = input shape=3\nhere = gather t + at\n",
         "k = input shape=1,2,4,{1}\nhere = attention k + k + k\n",

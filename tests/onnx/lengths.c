@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* lengths.c - runs a bundle of a network with a range of sizes at some of them: lengths LIMIT WEIGHTS FOLDER N... Each run's inputs are
- * FOLDER/N/xI.bin, its outputs are held against yI.bin there; prints the worst difference over the largest output. What is behind the outputs
- * stays as it was. Exit code 1: further off than LIMIT, or sizes out of the range are taken. */
+/* lengths.c - runs a bundle of a network with a range of sizes at some of them: lengths LIMIT WEIGHTS FOLDER N... Each
+ * run's inputs are FOLDER/N/xI.bin, its outputs are held against yI.bin there; prints the worst difference over the
+ * largest output. What is behind the outputs stays as it was. Exit code 1: further off than LIMIT, or sizes out of the
+ * range are taken. */
 #include "bundle.h"
 
 #include <math.h>
@@ -67,8 +68,9 @@ static double run(const char *folder, const char *length)
 
         expected[i] = read_floats(folder, length, is_output ? 'y' : 'x', n[is_output]++, bytes);
         list[i] = clCreateBuffer(context, CL_MEM_READ_WRITE, bytes + BEHIND, NULL, &code);
-        if (code != CL_SUCCESS || clEnqueueWriteBuffer(queue, list[i], CL_TRUE, is_output ? bytes : 0, is_output ? BEHIND : bytes,
-                                                       (char *)expected[i] + (is_output ? bytes : 0), 0, NULL, NULL) != CL_SUCCESS)
+        if (code != CL_SUCCESS ||
+            clEnqueueWriteBuffer(queue, list[i], CL_TRUE, is_output ? bytes : 0, is_output ? BEHIND : bytes,
+                                 (char *)expected[i] + (is_output ? bytes : 0), 0, NULL, NULL) != CL_SUCCESS)
             exit(1);
     }
     if (BUNDLE(run_list)(queue, size, list)) {
@@ -111,7 +113,8 @@ int main(int argc, char **argv)
     cl_device_id device;
     double worst = 0;
 
-    if (argc < 5 || clGetPlatformIDs(1, &platform, NULL) || clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL))
+    if (argc < 5 || clGetPlatformIDs(1, &platform, NULL) ||
+        clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL))
         return 1;
     context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
     queue = clCreateCommandQueue(context, device, 0, NULL);

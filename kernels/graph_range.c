@@ -469,6 +469,16 @@ static bool explains(const struct looking *x, const struct range_place *p)
     return fits;
 }
 
+/* All buckets have the same nodes, but for sizes. */
+static bool same_nodes(const struct graph *a, const struct graph *b)
+{
+    bool same = a->n_nodes == b->n_nodes && a->n_outputs == b->n_outputs;
+
+    for (size_t i = 0; i < a->n_nodes && same; i++)
+        same = same_node(&a->nodes[i], &b->nodes[i]);
+    return same;
+}
+
 static enum err look(struct looking *x, struct range_place *places)
 {
     bool any = false;
@@ -594,6 +604,9 @@ enum err graph_range_add(struct graph_range *r, const struct graph *g, int64_t s
         e = look(&x, b.places);
     if (!e)
         e = read_lengths(&b, why);
+    if (!e && r->n_buckets && !same_nodes(&r->buckets[0].graph, &b.graph))
+        e = why_set(why, ERR_UNSUPPORTED, "with %s=%lld the model is another graph than with %lld", r->name,
+                    (long long)size, (long long)r->buckets[0].size);
     if (e)
         bucket_fini(&b);
     else
@@ -625,14 +638,15 @@ const struct range_place *graph_range_argument(const struct range_bucket *b, siz
 
 /* ---- which sizes ---- */
 
-#define LEAST_BUCKET 8 /* below it lanes of vectors are empty whatever the size */
+#define LEAST_BUCKET 2 /* of a size of 1 the graph may be another: what is transposed then lies as it did */
 
 size_t graph_range_sizes(int64_t least, int64_t most, int64_t sizes[RANGE_MAX_BUCKETS])
 {
     const int64_t end = least > LEAST_BUCKET ? least : LEAST_BUCKET;
     size_t n = 0;
 
-    for (int64_t size = most; n == 0 || (size >= end && size > 1 && n < RANGE_MAX_BUCKETS); size = (size + 1) / 2)
+    for (int64_t size = most; n < RANGE_MAX_BUCKETS && (n == 0 || (size >= end && size < sizes[n - 1]));
+         size = (size + 1) / 2)
         sizes[n++] = size;
     for (size_t i = 0; i < n / 2; i++) {
         const int64_t swapped = sizes[i];

@@ -54,7 +54,7 @@ void graph_range_fini(struct graph_range *r);
 /* The place in argument i of a bucket's network, inputs and lengths, then outputs; *is_lengths: it is lengths. */
 const struct range_place *graph_range_argument(const struct range_bucket *b, size_t i, bool *is_lengths);
 
-/* Sizes to measure between least and most, the smallest first: halves of the largest, to 8 at the least. */
+/* Sizes to measure between least and most, the smallest first: halves of the largest, to 2 at the least. */
 size_t graph_range_sizes(int64_t least, int64_t most, int64_t sizes[RANGE_MAX_BUCKETS]);
 
 /* Chooses at most `most` of n buckets, the largest among them, so that the mean over all lengths from `least` on of the

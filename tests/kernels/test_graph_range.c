@@ -207,19 +207,33 @@ static void a_dimension_that_nobody_has_is_told(void **state)
     assert_string_equal(why.text, "no input has an open dimension seq");
 }
 
+static void buckets_have_the_same_nodes(void **state)
+{
+    struct graph_range r = {.name = "seq", .least = 1, .most = 24};
+    struct why why = {""};
+
+    (void)state;
+    assert_int_equal(add(&r, "x = input shape=1,{1},6\ny = eltwise x f=relu(a)\n", 12, 11, NULL), ERR_OK);
+    assert_int_equal(add(&r, "x = input shape=1,{1},6\ny = eltwise x f=abs(a)\n", 24, 23, &why), ERR_UNSUPPORTED);
+    assert_string_equal(why.text, "with seq=24 the model is another graph than with 12");
+    graph_range_fini(&r);
+}
+
 static void sizes_are_halves(void **state)
 {
     int64_t sizes[RANGE_MAX_BUCKETS];
 
     (void)state;
-    assert_int_equal(graph_range_sizes(1, 512, sizes), 7);
-    assert_true(sizes[0] == 8 && sizes[1] == 16 && sizes[6] == 512);
+    assert_int_equal(graph_range_sizes(1, 512, sizes), 9);
+    assert_true(sizes[0] == 2 && sizes[1] == 4 && sizes[8] == 512);
     assert_int_equal(graph_range_sizes(100, 512, sizes), 3);
     assert_true(sizes[0] == 128 && sizes[2] == 512);
-    assert_int_equal(graph_range_sizes(1, 3, sizes), 1);
-    assert_int_equal(sizes[0], 3);
-    assert_int_equal(graph_range_sizes(1, 100, sizes), 4);
-    assert_true(sizes[0] == 13 && sizes[1] == 25 && sizes[2] == 50);
+    assert_int_equal(graph_range_sizes(1, 3, sizes), 2);
+    assert_true(sizes[0] == 2 && sizes[1] == 3);
+    assert_int_equal(graph_range_sizes(1, 100, sizes), 7);
+    assert_true(sizes[0] == 2 && sizes[3] == 13 && sizes[4] == 25 && sizes[5] == 50);
+    assert_int_equal(graph_range_sizes(1, 2, sizes), 1);
+    assert_int_equal(graph_range_sizes(1, 1 << 24, sizes), RANGE_MAX_BUCKETS);
 }
 
 /* Every set of buckets with the largest, by its cost as the header defines it. */
@@ -282,6 +296,7 @@ int main(void)
         cmocka_unit_test(copies_are_followed),
         cmocka_unit_test(what_mixes_is_refused_by_name),
         cmocka_unit_test(a_dimension_that_nobody_has_is_told),
+        cmocka_unit_test(buckets_have_the_same_nodes),
         cmocka_unit_test(sizes_are_halves),
         cmocka_unit_test(buckets_are_the_best_of_all_sets),
     };

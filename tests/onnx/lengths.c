@@ -6,6 +6,7 @@
 #include "bundle.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +16,11 @@
 static cl_command_queue queue;
 static cl_context context;
 
-/* A file's floats in a buffer of n bytes and some more. */
-static float *read_floats(const char *folder, const char *length, char kind, int i, size_t n)
+/* A file in a buffer of n bytes and some more. */
+static char *read_bytes(const char *folder, const char *length, char kind, int i, size_t n)
 {
     char path[4096];
-    float *v = malloc(n + BEHIND);
+    char *v = malloc(n + BEHIND);
     FILE *f;
 
     snprintf(path, sizeof path, "%s/%s/%c%d.bin", folder, length, kind, i);
@@ -29,26 +30,43 @@ static float *read_floats(const char *folder, const char *length, char kind, int
         exit(1);
     }
     fclose(f);
-    memset((char *)v + n, 0x5a, BEHIND);
+    memset(v + n, 0x5a, BEHIND);
     return v;
 }
 
-/* How far an output is off, over its largest number. */
-static double difference(cl_mem y, const float *expected, size_t n)
+/* Element i of floats, or of halves. */
+static double number(const char *v, size_t i, size_t n_bytes)
 {
-    float *got = malloc(n + BEHIND);
+    uint16_t half;
+    float single;
+
+    if (n_bytes == sizeof single) {
+        memcpy(&single, v + i * sizeof single, sizeof single);
+        return (double)single;
+    }
+    memcpy(&half, v + i * sizeof half, sizeof half);
+    const int power = half >> 10 & 31, parts = half & 1023;
+    const double size =
+        power == 31 ? (parts ? NAN : INFINITY) : ldexp(power ? 1024 + parts : parts, (power ? power : 1) - 25);
+    return half >> 15 ? -size : size;
+}
+
+/* How far an output of n bytes is off, over its largest number. */
+static double difference(cl_mem y, const char *expected, size_t n, size_t n_bytes)
+{
+    char *got = malloc(n + BEHIND);
     double off = 0, most = 0;
 
     if (!got || clEnqueueReadBuffer(queue, y, CL_TRUE, 0, n + BEHIND, got, 0, NULL, NULL) != CL_SUCCESS)
         exit(1);
-    for (size_t i = 0; i < n / sizeof *got; i++) {
-        const double d = fabs((double)got[i] - (double)expected[i]);
+    for (size_t i = 0; i < n / n_bytes; i++) {
+        const double d = fabs(number(got, i, n_bytes) - number(expected, i, n_bytes));
 
         off = d <= off ? off : isnan(d) ? INFINITY : d;
-        most = fmax(most, fabs((double)expected[i]));
+        most = fmax(most, fabs(number(expected, i, n_bytes)));
     }
     for (size_t i = n; i < n + BEHIND; i++)
-        off = ((const char *)got)[i] == 0x5a ? off : INFINITY;
+        off = got[i] == 0x5a ? off : INFINITY;
     free(got);
     return off / (most > 0 ? most : 1);
 }
@@ -57,7 +75,7 @@ static double run(const char *folder, const char *length)
 {
     const size_t size = (size_t)atol(length);
     cl_mem list[CAPS(N_ARGUMENTS)];
-    float *expected[CAPS(N_ARGUMENTS)];
+    char *expected[CAPS(N_ARGUMENTS)];
     int n[2] = {0, 0};
     double worst = 0;
 
@@ -66,11 +84,11 @@ static double run(const char *folder, const char *length)
         const size_t bytes = BUNDLE(argument_bytes)(i, size);
         cl_int code;
 
-        expected[i] = read_floats(folder, length, is_output ? 'y' : 'x', n[is_output]++, bytes);
+        expected[i] = read_bytes(folder, length, is_output ? 'y' : 'x', n[is_output]++, bytes);
         list[i] = clCreateBuffer(context, CL_MEM_READ_WRITE, bytes + BEHIND, NULL, &code);
         if (code != CL_SUCCESS ||
             clEnqueueWriteBuffer(queue, list[i], CL_TRUE, is_output ? bytes : 0, is_output ? BEHIND : bytes,
-                                 (char *)expected[i] + (is_output ? bytes : 0), 0, NULL, NULL) != CL_SUCCESS)
+                                 expected[i] + (is_output ? bytes : 0), 0, NULL, NULL) != CL_SUCCESS)
             exit(1);
     }
     if (BUNDLE(run_list)(queue, size, list)) {
@@ -79,7 +97,8 @@ static double run(const char *folder, const char *length)
     }
     for (int i = 0; i < CAPS(N_ARGUMENTS); i++) {
         if (BUNDLE(arguments)[i].role == CAPS(OUTPUT)) {
-            const double off = difference(list[i], expected[i], BUNDLE(argument_bytes)(i, size));
+            const double off = difference(list[i], expected[i], BUNDLE(argument_bytes)(i, size),
+                                          strcmp(BUNDLE(arguments)[i].dtype, "f16") == 0 ? 2 : 4);
 
             worst = off > worst ? off : worst;
         }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """lengths.py OUT SEED - small models with a dimension `seq` that is open, from 1 to 64, with seeded weights, and what onnxruntime makes of
-seeded inputs at lengths around the buckets of 8, 16, 32 and 64 and at some drawn by SEED: OUT/NAME.onnx, and in OUT/NAME/LENGTH each input
-xI.bin and output yI.bin. Prints a line for each model: its name and the lengths.
+seeded inputs at lengths around the halves of 64 and at some drawn by SEED: OUT/NAME.onnx, and in OUT/NAME/LENGTH, of halves in
+OUT/NAME-f16/LENGTH, each input xI.bin and output yI.bin. Prints a line for each model: its name and the lengths.
 
 encoder  as BERT: embeddings, positions cut from a table, a mask of padded words, two layers
 decoder  as GPT-2: a triangle cut from a constant, two layers, logits
@@ -10,6 +10,7 @@ pairs    two sequences at a time, a mask of each pair of places as an input, of 
 first    what stands at the first place alone, and all places, of an encoder without masks
 tagger   a recurrent layer of two sequences, from the first word on
 pixels   convolutions of one place, a constant for each
+images   so many images at a time
 
 And models that are refused, without inputs: mean, last, window, both_ways, over, scaled, halves, fixed."""
 import sys
@@ -23,7 +24,7 @@ from networks import session
 from transformers import Model, encoder
 
 MOST = 64
-EDGES = (1, 2, 7, 8, 9, 16, 17, 31, 33, 63, 64)
+EDGES = (1, 2, 3, 5, 8, 9, 16, 17, 31, 32, 33, 63, 64)
 C = 64  # numbers of a place
 
 
@@ -126,6 +127,14 @@ def pixels(m):
     return [m.node("Conv", m.node("Mul", y, places), m.normal(4, 16, 1))]
 
 
+def images(m):
+    x = input_of(m, "x", TensorProto.FLOAT, "seq", 4, 8, 8)
+    y = m.node("Relu", m.node("Conv", x, 0.2 * m.normal(16, 4, 3, 3), m.normal(16), pads=[1, 1, 1, 1]))
+    y = m.node("Conv", m.node("MaxPool", y, kernel_shape=[2, 2], strides=[2, 2]), 0.1 * m.normal(16, 16, 3, 3), m.normal(16), pads=[1, 1, 1, 1])
+    y = m.node("Flatten", m.node("GlobalAveragePool", m.node("Add", y, m.normal(1, 16, 1, 1))))
+    return [m.node("Softmax", m.node("Gemm", y, m.normal(10, 16), m.normal(10), transB=1))]
+
+
 def mean(m):
     return [m.node("ReduceMean", embedded(m)[2], axes=[1])]
 
@@ -178,7 +187,7 @@ def main():
     out, rng = Path(sys.argv[1]), np.random.default_rng(int(sys.argv[2]))
     out.mkdir(parents=True, exist_ok=True)
     bert.__name__ = "encoder"
-    for seed, make in enumerate((bert, decoder, masked, pairs, first, tagger, pixels)):
+    for seed, make in enumerate((bert, decoder, masked, pairs, first, tagger, pixels, images)):
         name, model = make.__name__, built(make, seed)
         onnx.checker.check_model(model)
         onnx.save(model, out / f"{name}.onnx")
@@ -188,10 +197,11 @@ def main():
             folder = out / name / str(n)
             folder.mkdir(parents=True, exist_ok=True)
             given = {i.name: value_of(rng, i, n) for i in model.graph.input}
-            for k, v in enumerate(given.values()):
-                v.astype(np.float32).tofile(folder / f"x{k}.bin")
-            for k, v in enumerate(runs.run(None, given)):
-                v.tofile(folder / f"y{k}.bin")
+            for kind, values in (("x", given.values()), ("y", runs.run(None, given))):
+                for k, v in enumerate(values):
+                    for numbers, to in ((np.float32, folder), (np.float16, out / f"{name}-f16" / str(n))):
+                        to.mkdir(parents=True, exist_ok=True)
+                        v.astype(numbers).tofile(to / f"{kind}{k}.bin")
         print(name, *lengths, flush=True)
     for make in (mean, last, window, both_ways, over, scaled, halves, fixed):
         onnx.save(built(make, 9), out / f"{make.__name__}.onnx")

@@ -51,6 +51,11 @@ while read -r name lengths; do
         ;;
     esac
 done <"$dir/names"
+"$bin/tune" import "$dir/nets/first.onnx" --dim seq=1..64 --dtype f16 -q -o "$dir/nets/first-f16" || fail "f16: not imported"
+deploy first --dtype f16 --buckets 3
+compile "$dir/app" "$dir/bundle/net.c"
+"$dir/app" 2e-2 "$dir/nets/first-f16" "$dir/nets/first-f16" 1 2 9 17 31 64 >"$dir/app.out" 2>&1 || fail "first f16: $(cat "$dir/app.out")"
+echo "first f16: $(tail -n 1 "$dir/app.out")"
 deploy encoder --buckets 2
 [ "$(grep -c ' to [0-9]* *[0-9]* *[0-9.]* ms$' "$dir/deploy.out")" -eq 2 ] || fail "--buckets 2: $(cat "$dir/deploy.out")"
 grep -q '^[0-9]* to 64 *64 *[0-9.]* ms$' "$dir/deploy.out" || fail "no table of buckets: $(cat "$dir/deploy.out")"

@@ -257,7 +257,7 @@ static void exec_net_cl_take(cl_mem *mem, cl_mem other)
     *mem = other;
 }
 
-/* Buffers of a step that the base has with the same content are the base's. */
+/* Buffers of a step that the base has under the same name, with the same content, are the base's. */
 static void exec_net_cl_share(struct exec_net_cl *net, int i_step, cl_command_queue queue)
 {
     struct exec_net_cl_step *step = &net->steps[i_step];
@@ -267,7 +267,7 @@ static void exec_net_cl_share(struct exec_net_cl *net, int i_step, cl_command_qu
         step->from[k] = 0;
         for (int m = 0; theirs && step->packed->mems[k] && !step->from[k] && m < theirs->n_mems; m++) {
             const struct exec_buffer *b = &exec_net_cl_plan(net->base, step->i_base)->buffers[m];
-            if (!theirs->mems[m] || b->n_bytes != plan->buffers[k].n_bytes ||
+            if (!theirs->mems[m] || b->n_bytes != plan->buffers[k].n_bytes || strcmp(b->id, plan->buffers[k].id) != 0 ||
                 !exec_net_cl_same(queue, step->packed->mems[k], theirs->mems[m], b->n_bytes))
                 continue;
             exec_net_cl_take(&step->packed->mems[k], theirs->mems[m]);

@@ -56,8 +56,8 @@ def hidden(m, seen):
 
 
 def bert(m):
-    mask = input_of(m, "attention_mask", TensorProto.INT64, 1, "seq")
     _, _, x = embedded(m)
+    mask = input_of(m, "attention_mask", TensorProto.INT64, 1, "seq")
     return encoder(m, x, -1, hidden(m, mask))
 
 
@@ -80,8 +80,8 @@ def decoder(m):
 
 
 def masked(m):
-    mask = input_of(m, "attention_mask", TensorProto.INT64, 1, "seq")
     _, n, x = embedded(m)
+    mask = input_of(m, "attention_mask", TensorProto.INT64, 1, "seq")
     least = np.float32(np.finfo(np.float32).min / 4)
     seen = m.node("Where", triangle(m, n), np.float32(0), least)
     words = m.node("Cast", m.node("Unsqueeze", mask, np.array([1, 2])), to=TensorProto.FLOAT)

@@ -68,9 +68,14 @@ extern const struct command tune_command; /* the program, its subcommands by tab
 #define OPT_TEMPLATE                                                                                                   \
     CLI_OPTION("template", CLI_TEXT, .argument = "ID[,ID]", .word = template_id_at, .many = true, .loose = true,       \
                .help = "only these templates; else those that fit best")
+#define OPT_DIM                                                                                                        \
+    CLI_OPTION("dim", CLI_TEXT, .argument = "NAME=N",                                                                  \
+               .help = "size of a dimension that the model leaves open, or a range of them, 1..512; may be repeated; " \
+                       "the batch is 1 without it")
 #define OPT_NETWORK                                                                                                    \
     CLI_OPTION("network", CLI_TEXT, .argument = "NAME|FILE", .word = network_name_at, .open = true,                    \
                .help = "the layers of a network: a file (.graph, .net, .onnx) or a name"),                             \
+        OPT_DIM,                                                                                                       \
         CLI_OPTION("dtype", CLI_TEXT, .argument = "T", .word = network_dtype_at,                                       \
                    .help = "type of the network's layers"),                                                            \
         CLI_OPTION("layout", CLI_TEXT, .argument = "L", .word = network_layout_at, .many = true,                       \
@@ -175,6 +180,14 @@ enum err cmd_network(const struct cli *c, struct why *why);
 /* Appends the graph of an .onnx file, its open dimensions from --dim where the command has that option. ERR_UNSUPPORTED
  * where this tune is built without ONNX. */
 enum err cmd_import_graph(const struct cli *c, const char *path, struct buf *out, struct why *why);
+
+/* The model of an .onnx file at sizes of the range that a --dim is; *out NULL where none is one, else for
+ * cmd_range_free. ERR_UNSUPPORTED: what is not exact when it is padded, by name; ERR_INPUT: no such dimension. */
+struct graph_range;
+enum err cmd_import_range(const struct cli *c, const char *path, struct graph_range **out, struct why *why);
+void cmd_range_free(struct graph_range *r); /* accepts NULL */
+/* The same of --network; none of others than .onnx files. */
+enum err cmd_range(const struct cli *c, struct graph_range **out, struct why *why);
 
 /* Its name for people and for bundles: of a file its own name without folder and ending. Writes into `out`; NULL where
  * there is no --network. */

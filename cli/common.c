@@ -4,6 +4,7 @@
 #include "core/entropy.h"
 #include "core/clock.h"
 #include "kernels/expect.h"
+#include "kernels/graph_range.h"
 #include "kernels/graph_work.h"
 #include "kernels/network.h"
 #include "kernels/sparse_conv2d/weights.h"
@@ -256,6 +257,14 @@ void cmd_timing(const struct cli *c, struct job *out)
     out->run_s = cli_real(c, "run-timeout");
 }
 
+static bool has_workload(const struct job *j, const char *workload)
+{
+    for (size_t i = 0; i < j->n_layers; i++)
+        if (strcmp(j->layers[i].workload, workload) == 0)
+            return true;
+    return false;
+}
+
 /* One layer in the dtype and layout asked for; where it cannot have them the words tell what is tuned instead. */
 static enum err add_layer(struct job *j, const struct network_layer *l, const struct cli *c, bool quiet,
                           struct why *why)
@@ -295,12 +304,25 @@ static enum err add_network(struct job *j, const struct cli *c, bool quiet, stru
     return e;
 }
 
-/* All that a whole network may run: layers with what is fused into them, pools, additions, softmax, transforms. */
+/* All that a whole network may run: layers with what is fused into them, pools, additions, softmax, transforms. What
+ * the job has already is left out. */
+static enum err add_whole_graph(struct job *j, const struct graph *g, enum dtype t, unsigned layouts, struct why *why)
+{
+    struct graph_work work = {.items = NULL};
+    enum err e = graph_work_init(&work, g, t, layouts, why);
+
+    for (size_t i = 0; !e && i < work.n; i++)
+        if (!has_workload(j, work.items[i].workload))
+            e = job_add_layer(j, work.items[i].workload, work.items[i].name, work.items[i].count);
+    graph_work_fini(&work);
+    return e;
+}
+
 static enum err add_whole_network(struct job *j, const struct cli *c, struct why *why)
 {
     const char *name = cli_text(c, "network"), *dtype = cli_text(c, "dtype") ? cli_text(c, "dtype") : "f32";
     const int t = dtype_by_name(dtype); /* network_dtype_at: there is one */
-    struct graph_work work = {.items = NULL};
+    struct graph_range *range = NULL;
     const struct graph *g;
     unsigned layouts;
     char shown[64];
@@ -310,10 +332,12 @@ static enum err add_whole_network(struct job *j, const struct cli *c, struct why
     if (!e)
         e = graph_layouts_named(cli_text(c, "layout"), &layouts, why);
     if (!e)
-        e = graph_work_init(&work, g, (enum dtype)t, layouts, why);
-    for (size_t i = 0; !e && i < work.n; i++)
-        e = job_add_layer(j, work.items[i].workload, work.items[i].name, work.items[i].count);
-    graph_work_fini(&work);
+        e = cmd_range(c, &range, why);
+    for (size_t i = range ? range->n_buckets : 0; i-- > 0 && !e;)
+        e = add_whole_graph(j, &range->buckets[i].graph, (enum dtype)t, layouts, why);
+    if (!e && !range)
+        e = add_whole_graph(j, g, (enum dtype)t, layouts, why);
+    cmd_range_free(range);
     snprintf(j->network, sizeof j->network, "%s %s whole", cmd_network_name(c, shown, sizeof shown), dtype);
     return e;
 }
@@ -342,9 +366,8 @@ enum err cmd_add_workload(struct job *j, const char *text, struct why *why)
     buf_init(&canonical, WORKLOAD_MAX_TEXT);
     if (!e)
         e = workload_text(&w, &canonical);
-    for (size_t i = 0; !e && i < j->n_layers; i++)
-        if (strcmp(j->layers[i].workload, buf_text(&canonical)) == 0)
-            e = why_set(why, ERR_INPUT, "%s is given twice", text);
+    if (!e && has_workload(j, buf_text(&canonical)))
+        e = why_set(why, ERR_INPUT, "%s is given twice", text);
     if (!e)
         e = job_add_layer(j, buf_text(&canonical), "", 1);
     buf_fini(&canonical);

@@ -3,6 +3,7 @@
 #include "core/buf.h"
 #include "core/err.h"
 #include "core/file.h"
+#include "kernels/graph_range.h"
 #include "kernels/graph_work.h"
 #include "kernels/spec/spec.h"
 #include "kernels/template.h"
@@ -14,6 +15,7 @@
 #include "deploy/make.h"
 #include "deploy/manifest.h"
 #include "deploy/network.h"
+#include "deploy/range.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -27,6 +29,8 @@ static const struct cli_option options[] = {
                .help = "folder of the bundle, an earlier one is replaced; with --kernel-spec a C header"),
     OPT_NETWORK,
     CLI_OPTION("whole", CLI_FLAG, .help = "functions are those of the whole network's steps"),
+    CLI_OPTION("buckets", CLI_INT, .argument = "N", .otherwise = "4", .min = 1, .max = RANGE_MAX_BUCKETS,
+               .help = "with a range as --dim: sizes that kernels are chosen for, at the most"),
     CLI_OPTION("workloads", CLI_TEXT, .argument = "FILE", .help = "the workloads of a file, lines 'name | workload'"),
     OPT_KEY,
     CLI_OPTION("fingerprint", CLI_TEXT, .argument = "HEX",
@@ -205,6 +209,9 @@ static void print_bundle(const struct deploy_set *s, const struct deploy_want *w
         struct buf words;
         buf_init(&words, 4096);
         deploy_network_describe(s->network, &words);
+        if (s->range != NULL) {
+            deploy_range_describe(s->range, &words);
+        }
         fputs(buf_text(&words), stdout);
         buf_fini(&words);
     }
@@ -223,7 +230,8 @@ static enum err make_binaries(const struct cli *c, struct deploy_set *set, struc
 
 /* One call for the whole of a network that has a graph. Without --whole the bundle's functions are those of the listed
  * layers, and the network's steps take what was measured for those. */
-static enum err add_network(const struct cli *c, struct deploy_set *s, const struct best_set *best, struct why *why)
+static enum err add_network(const struct cli *c, struct deploy_set *s, const struct best_set *best,
+                            const struct graph_range *range, struct why *why)
 {
     struct deploy_network_options o = {.network = cli_text(c, "network"), .calls = cli_flag(c, "whole")};
     const char *dtype = cli_text(c, "dtype") != NULL ? cli_text(c, "dtype") : "f32";
@@ -239,7 +247,11 @@ static enum err add_network(const struct cli *c, struct deploy_set *s, const str
     o.dtype = (enum dtype)t;
     o.exact = o.calls && !cli_flag(c, "allow-nearest");
     enum err e = graph_layouts_named(o.calls ? cli_text(c, "layout") : NULL, &o.layouts, why);
-    return e == ERR_OK ? deploy_network_make(s, best, &o, why) : e;
+    if (e != ERR_OK) {
+        return e;
+    }
+    return range != NULL ? deploy_range_make(s, best, range, (size_t)cli_int(c, "buckets"), &o, why)
+                         : deploy_network_make(s, best, &o, why);
 }
 
 static enum err write_bundle(const struct cli *c, const struct best_set *best, struct why *why)
@@ -248,22 +260,25 @@ static enum err write_bundle(const struct cli *c, const struct best_set *best, s
     const char *name = cli_text(c, "name") != NULL ? cli_text(c, "name") : cmd_network_name(c, shown, sizeof shown);
     struct deploy_want want;
     struct deploy_set set;
+    struct graph_range *range = NULL; /* outlives the set */
     bool any = false;
     deploy_want_init(&want);
     enum err e = deploy_set_init(&set, name != NULL ? name : "tune_bundle", why);
+    e = e == ERR_OK ? cmd_range(c, &range, why) : e;
     if (e == ERR_OK && cli_flag(c, "whole")) {
         e = deploy_check_device(best, why);
     } else {
         e = e == ERR_OK ? read_wanted(c, &want, &any, why) : e;
         e = e == ERR_OK ? deploy_make(&set, best, any ? &want : NULL, cli_flag(c, "allow-nearest"), why) : e;
     }
-    e = e == ERR_OK ? add_network(c, &set, best, why) : e;
+    e = e == ERR_OK ? add_network(c, &set, best, range, why) : e;
     e = e == ERR_OK ? make_binaries(c, &set, why) : e;
     e = e == ERR_OK ? deploy_bundle_write(&set, cli_text(c, "output"), why) : e;
     if (e == ERR_OK && !cli_flag(c, "quiet")) {
         print_bundle(&set, &want, cli_text(c, "output"));
     }
     deploy_set_fini(&set);
+    cmd_range_free(range);
     deploy_want_fini(&want);
     return e;
 }

@@ -3,6 +3,7 @@
 #include "cli/cmd.h"
 #include "core/file.h"
 #include "kernels/graph.h"
+#include "kernels/graph_range.h"
 #ifdef TUNE_HAVE_ONNX
 #include "cli/calibrate.h"
 #include "onnx/import.h"
@@ -10,6 +11,7 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #ifdef TUNE_HAVE_ONNX
@@ -23,6 +25,8 @@ struct given {
     struct onnx_binding bindings[MAX_GIVEN];
     char names[2][MAX_GIVEN][MAX_NAME];
     struct onnx_options options;
+    const struct onnx_dim *ranged; /* one of dims, whose size is the largest then; NULL: none */
+    int64_t least, most;
 };
 
 /* What stands behind NAME= of each value of an option, the names into `names`; how many there are in *n. */
@@ -39,11 +43,37 @@ static enum err cut_names(const struct cli *c, const char *option, char names[MA
 
         if (!equals || equals == texts[i] || equals - texts[i] >= MAX_NAME)
             return why_set(why, ERR_INPUT, "--%s %.60s: expected NAME=%s", option, texts[i],
-                           strcmp(option, "dim") == 0 ? "N" : "FILE");
+                           strcmp(option, "dim") == 0 ? "N or LEAST..MOST" : "FILE");
         snprintf(names[i], MAX_NAME, "%.*s", (int)(equals - texts[i]), texts[i]);
         values[i] = equals + 1;
     }
     *n = (size_t)n_texts;
+    return ERR_OK;
+}
+
+/* --dim i, N or LEAST..MOST. */
+static enum err read_dim(struct given *out, size_t i, const char *value, struct why *why)
+{
+    const bool is_range = strstr(value, "..");
+    long long size[2] = {0};
+    int end = 0;
+
+    if (is_range ? sscanf(value, "%7lld..%7lld%n", &size[0], &size[1], &end) != 2
+                 : sscanf(value, "%7lld%n", &size[1], &end) != 1)
+        end = 0;
+    if (!end || value[end] || (is_range && (size[0] < 1 || size[0] >= size[1])) || size[1] < 1 ||
+        size[1] > GRAPH_MAX_SIZE)
+        return why_set(why, ERR_INPUT, "--dim %.60s=%.60s: expected NAME=N, or NAME=LEAST..MOST, from 1 to %d%s",
+                       out->names[0][i], value, GRAPH_MAX_SIZE, is_range ? ", the least below the most" : "");
+    if (is_range && out->ranged)
+        return why_set(why, ERR_INPUT, "--dim %.60s: %.60s is a range already, and only one dimension may be",
+                       out->names[0][i], out->ranged->name);
+    out->dims[i] = (struct onnx_dim){out->names[0][i], size[1]};
+    if (is_range) {
+        out->ranged = &out->dims[i];
+        out->least = size[0];
+        out->most = size[1];
+    }
     return ERR_OK;
 }
 
@@ -53,15 +83,9 @@ static enum err read_given(const struct cli *c, struct given *out, struct why *w
     struct onnx_options *o = &out->options;
     enum err e = cut_names(c, "dim", out->names[0], values, &o->n_dims, why);
 
-    for (size_t i = 0; !e && i < o->n_dims; i++) {
-        long long size = 0;
-        int end = 0;
-
-        if (sscanf(values[i], "%7lld%n", &size, &end) != 1 || values[i][end] || size < 1 || size > GRAPH_MAX_SIZE)
-            return why_set(why, ERR_INPUT, "--dim %.60s=%.60s: expected NAME=N, N from 1 to %d", out->names[0][i],
-                           values[i], GRAPH_MAX_SIZE);
-        out->dims[i] = (struct onnx_dim){out->names[0][i], size};
-    }
+    out->ranged = NULL;
+    for (size_t i = 0; !e && i < o->n_dims; i++)
+        e = read_dim(out, i, values[i], why);
     if (!e)
         e = cut_names(c, "const", out->names[1], values, &o->n_bindings, why);
     for (size_t i = 0; !e && i < o->n_bindings; i++)
@@ -69,6 +93,14 @@ static enum err read_given(const struct cli *c, struct given *out, struct why *w
     o->dims = out->dims;
     o->bindings = out->bindings;
     return e;
+}
+
+/* The model's own name: that of its file without folder and ending. */
+static void name_of(const char *path, char *out, size_t n)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
+
+    snprintf(out, n, "%.*s", dot && dot > base ? (int)(dot - base) : (int)strlen(base), base);
 }
 
 static enum err open_model(const struct cli *c, const char *path, struct onnx_import **out, struct why *why)
@@ -82,11 +114,107 @@ static enum err open_model(const struct cli *c, const char *path, struct onnx_im
 enum err cmd_import_graph(const struct cli *c, const char *path, struct buf *out, struct why *why)
 {
     struct onnx_import *m = NULL;
-    enum err e = open_model(c, path, &m, why);
+    struct given given;
+    enum err e = read_given(c, &given, why);
 
+    if (!e && given.ranged && !(cmd_has(c, "whole") && cli_flag(c, "whole")))
+        e = why_set(why, ERR_INPUT, "--dim %.60s=%lld..%lld: a range is for --whole", given.ranged->name,
+                    (long long)given.least, (long long)given.most);
+    if (!e)
+        e = onnx_import_open(path, &given.options, &m, why);
     if (!e && (e = onnx_import_graph(m, out, why)))
         why_prefix(why, e, "%.300s", path);
     onnx_import_close(m);
+    return e;
+}
+
+/* ---- a range of sizes ---- */
+
+/* The model at a size of its range; both are to be ended. */
+struct at_size {
+    struct onnx_import *m;
+    struct graph g;
+};
+
+static void at_size_fini(struct at_size *a)
+{
+    onnx_import_close(a->m);
+    graph_fini(&a->g);
+    *a = (struct at_size){.m = NULL};
+}
+
+static enum err at_size_init(const char *path, const struct given *given, int64_t size, const struct graph_range *r,
+                             struct at_size *out, struct why *why)
+{
+    struct given one = *given;
+    struct buf text;
+    enum err e;
+
+    *out = (struct at_size){.m = NULL};
+    one.dims[given->ranged - given->dims].size = size;
+    one.options.dims = one.dims;
+    buf_init(&text, GRAPH_MAX_BYTES);
+    e = onnx_import_open(path, &one.options, &out->m, why);
+    if (!e)
+        e = onnx_import_graph(out->m, &text, why);
+    if (!e)
+        e = graph_parse(r->model, buf_text(&text), text.len, &out->g, why);
+    if (e)
+        why_prefix(why, e, "%.60s=%lld", r->name, (long long)size);
+    buf_fini(&text);
+    return e;
+}
+
+/* A bucket, seen beside a size that is less by one, and whose weights are those of the largest, or their beginning. */
+static enum err add_bucket(const char *path, const struct given *given, int64_t size, const struct at_size *largest,
+                           struct graph_range *r, struct why *why)
+{
+    const int64_t other_size = size > 2 ? size - 1 : size + 1;
+    struct at_size own, other = {.m = NULL};
+    enum err e = at_size_init(path, given, size, r, &own, why);
+
+    if (!e)
+        e = at_size_init(path, given, other_size, r, &other, why);
+    if (!e)
+        e = graph_range_add(r, &own.g, size, &other.g, other_size, why);
+    if (!e)
+        e = onnx_import_same_weights(other_size < size ? other.m : own.m, other_size < size ? own.m : other.m, why);
+    if (!e)
+        e = onnx_import_same_weights(own.m, largest->m, why);
+    at_size_fini(&own);
+    at_size_fini(&other);
+    return e;
+}
+
+enum err cmd_import_range(const struct cli *c, const char *path, struct graph_range **out, struct why *why)
+{
+    int64_t sizes[RANGE_MAX_BUCKETS];
+    struct at_size largest = {.m = NULL};
+    struct graph_range *r;
+    struct given given;
+    size_t n;
+    enum err e = read_given(c, &given, why);
+
+    *out = NULL;
+    if (e || !given.ranged)
+        return e;
+    r = calloc(1, sizeof *r);
+    if (!r)
+        return why_set(why, ERR_NOMEM, "out of memory");
+    snprintf(r->name, sizeof r->name, "%s", given.ranged->name);
+    name_of(path, r->model, sizeof r->model);
+    r->least = given.least;
+    r->most = given.most;
+    n = graph_range_sizes(r->least, r->most, sizes);
+    e = at_size_init(path, &given, r->most, r, &largest, why);
+    for (size_t i = 0; i < n && !e; i++)
+        e = add_bucket(path, &given, sizes[i], &largest, r, why);
+    at_size_fini(&largest);
+    if (e) {
+        why_prefix(why, e, "%.300s", path);
+        cmd_range_free(r);
+    } else
+        *out = r;
     return e;
 }
 
@@ -124,14 +252,6 @@ static enum err write_all(const struct onnx_import *m, const char *dir, const ch
     buf_fini(&text);
     buf_fini(&list);
     return e;
-}
-
-/* The model's own name: that of its file without folder and ending. */
-static void name_of(const char *path, char *out, size_t n)
-{
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
-
-    snprintf(out, n, "%.*s", dot && dot > base ? (int)(dot - base) : (int)strlen(base), base);
 }
 
 /* The type of the floats that are written; of a model that is quantised f32. */
@@ -173,6 +293,7 @@ static enum err import(const struct cli *c, struct why *why)
     const char *dir = cli_text(c, "output");
     enum dtype t = DTYPE_F32;
     struct onnx_import *m = NULL;
+    struct graph_range *range = NULL;
     struct buf table;
     char name[MAX_NAME];
     enum err e;
@@ -184,7 +305,12 @@ static enum err import(const struct cli *c, struct why *why)
         return e;
     name_of(c->rest[0], name, sizeof name);
     buf_init(&table, MAX_FILE);
-    e = open_model(c, c->rest[0], &m, why);
+    e = cmd_import_range(c, c->rest[0], &range, why);
+    if (!e && range && cli_text(c, "calibrate"))
+        e = why_set(why, ERR_INPUT, "import: --calibrate takes one size of each dimension, not the range of %s",
+                    range->name);
+    if (!e)
+        e = open_model(c, c->rest[0], &m, why);
     if (!e)
         e = onnx_import_describe(m, &table);
     if (!e)
@@ -196,6 +322,10 @@ static enum err import(const struct cli *c, struct why *why)
         e = dir && !cli_flag(c, "dry-run") ? write_all(m, dir, name, t, why) : onnx_import_graph(m, &table, why);
     if (!e && dir && !cli_flag(c, "dry-run") && !cli_flag(c, "quiet"))
         printf("%s: %s.graph, %s.net, weights.bin, weights.txt\n", dir, name, name);
+    if (!e && range && !cli_flag(c, "quiet"))
+        printf("%s=%lld to %lld: exact at every size; these are of %lld\n", range->name, (long long)range->least,
+               (long long)range->most, (long long)range->most);
+    cmd_range_free(range);
     buf_fini(&table);
     onnx_import_close(m);
     return e;
@@ -216,6 +346,14 @@ enum err cmd_import_graph(const struct cli *c, const char *path, struct buf *out
     return without(why);
 }
 
+enum err cmd_import_range(const struct cli *c, const char *path, struct graph_range **out, struct why *why)
+{
+    (void)c;
+    (void)path;
+    *out = NULL;
+    return without(why);
+}
+
 static enum err import(const struct cli *c, struct why *why)
 {
     (void)c;
@@ -223,11 +361,16 @@ static enum err import(const struct cli *c, struct why *why)
 }
 #endif
 
+void cmd_range_free(struct graph_range *r)
+{
+    graph_range_fini(r);
+    free(r);
+}
+
 static const struct cli_option options[] = {
     CLI_OPTION("output", CLI_TEXT, .letter = 'o', .argument = "DIR",
                .help = "folder for NAME.graph, NAME.net, weights.bin and weights.txt; made where it is not there"),
-    CLI_OPTION("dim", CLI_TEXT, .argument = "NAME=N",
-               .help = "size of a dimension that the model leaves open; may be repeated; the batch is 1 without it"),
+    OPT_DIM,
     CLI_OPTION("const", CLI_TEXT, .argument = "NAME=FILE",
                .help = "an input that is a constant: its value, a TensorProto; may be repeated"),
     CLI_OPTION("dtype", CLI_TEXT, .argument = "T",
@@ -254,7 +397,7 @@ static int run(const struct cli *c)
 const struct command cmd_import = {
     .name = "import",
     .summary = "make an ONNX model a network: a graph, its layers, its weights",
-    .usage = "import MODEL.onnx -o DIR [--dim NAME=N] | import MODEL.onnx --dry-run",
+    .usage = "import MODEL.onnx -o DIR [--dim NAME=N|LEAST..MOST] | import MODEL.onnx --dry-run",
     .example = "tune import model.onnx -o out/model",
     .options = options,
     .run = run,

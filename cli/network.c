@@ -52,19 +52,35 @@ static enum err add_graph(const char *key, const char *name, const struct buf *t
     return e;
 }
 
-enum err cmd_network(const struct cli *c, struct why *why)
+static bool is_model(const struct cli *c)
 {
     const char *path = cli_text(c, "network");
+
+    return path && ends(path, ".onnx");
+}
+
+enum err cmd_range(const struct cli *c, struct graph_range **out, struct why *why)
+{
+    *out = NULL;
+    return is_model(c) ? cmd_import_range(c, cli_text(c, "network"), out, why) : ERR_OK;
+}
+
+enum err cmd_network(const struct cli *c, struct why *why)
+{
+    const char *path = cli_text(c, "network"), *dim;
     const struct network *found;
     char name[64];
     struct buf text;
     enum err e;
 
+    if (cmd_has(c, "dim") && cli_texts(c, "dim", &dim, 1) && !is_model(c))
+        return why_set(why, ERR_INPUT, "--dim %.60s: only the dimensions of a --network that is an .onnx file are open",
+                       dim);
     if (!path || is_built_in(path))
         return ERR_OK;
     cmd_network_name(c, name, sizeof name);
     buf_init(&text, GRAPH_MAX_BYTES);
-    if (ends(path, ".onnx"))
+    if (is_model(c))
         e = cmd_import_graph(c, path, &text, why);
     else if (ends(path, ".graph") || ends(path, ".net"))
         e = file_read(path, &text, why);

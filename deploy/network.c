@@ -246,53 +246,81 @@ static enum err check_records(const struct best_set *best, const struct deploy_n
     return e;
 }
 
-static enum err add_steps(struct deploy_set *s, const struct best_set *best, const struct prices *p,
-                          const struct deploy_network_options *o, struct deploy_network *n)
+enum err deploy_network_add(struct deploy_set *s, const struct deploy_source *from, bool calls,
+                            struct deploy_network *n, struct why *why)
 {
     enum err e = ERR_OK;
 
     n->i_layer = calloc(n->lowered.n_steps, sizeof *n->i_layer);
     if (!n->i_layer)
-        return why_set(p->why, ERR_NOMEM, "out of memory");
+        return why_set(why, ERR_NOMEM, "out of memory");
     for (size_t i = 0; i < n->lowered.n_steps && !e; i++) {
         const struct lowered_step *step = &n->lowered.steps[i];
 
-        e = deploy_make_layer(s, best, p->choices, p->device, step->workload, p->why);
+        e = deploy_make_layer(s, from->best, from->choices, &from->device, step->workload, why);
         if (!e)
             n->i_layer[i] = (size_t)(deploy_set_find(s, step->workload) - s->layers);
         assert(e || n->i_layer[i] < s->n_layers);
-        if (!e && o->calls)
-            e = deploy_set_call(s, step->name, step->workload, p->why);
+        if (!e && calls)
+            e = deploy_set_call(s, step->name, step->workload, why);
         if (e)
-            why_prefix(p->why, e, "%s", step->name);
+            why_prefix(why, e, "%s", step->name);
     }
+    return e;
+}
+
+enum err deploy_source_open(struct deploy_source *from, const struct best_set *best, struct why *why)
+{
+    enum err e;
+
+    *from = (struct deploy_source){.best = best};
+    e = choices_of(best, &from->choices, why);
+    return e ? e : choices_device(from->choices, &from->device, why);
+}
+
+void deploy_source_close(struct deploy_source *from)
+{
+    choices_close(from->choices);
+}
+
+enum err deploy_network_choose(const struct graph *g, const struct deploy_source *from,
+                               const struct deploy_network_options *o, struct deploy_network **out, struct why *why)
+{
+    struct prices p = {.g = g,
+                       .dtype = o->dtype,
+                       .layouts = o->layouts,
+                       .choices = from->choices,
+                       .device = &from->device,
+                       .why = why};
+    struct deploy_network *n = calloc(1, sizeof *n);
+    enum err e = n ? choose_layouts(&p, n) : why_set(why, ERR_NOMEM, "out of memory");
+
+    if (!e && o->exact)
+        e = check_records(from->best, n, why);
+    prices_fini(&p);
+    if (e)
+        deploy_network_free(n);
+    else
+        *out = n;
     return e;
 }
 
 enum err deploy_network_make(struct deploy_set *s, const struct best_set *best, const struct deploy_network_options *o,
                              struct why *why)
 {
-    struct prices p = {.dtype = o->dtype, .layouts = o->layouts, .why = why};
-    struct deploy_network *n = calloc(1, sizeof *n);
-    struct device_desc device;
-    struct choices *choices = NULL;
-    enum err e = n ? graph_find(o->network, &p.g, why) : why_set(why, ERR_NOMEM, "out of memory");
+    struct deploy_source from;
+    struct deploy_network *n = NULL;
+    const struct graph *g;
+    enum err e = graph_find(o->network, &g, why);
 
+    if (e)
+        return e;
+    e = deploy_source_open(&from, best, why);
     if (!e)
-        e = choices_of(best, &choices, why);
+        e = deploy_network_choose(g, &from, o, &n, why);
     if (!e)
-        e = choices_device(choices, &device, why);
-    if (!e) {
-        p.choices = choices;
-        p.device = &device;
-        e = choose_layouts(&p, n);
-    }
-    if (!e && o->exact)
-        e = check_records(best, n, why);
-    if (!e)
-        e = add_steps(s, best, &p, o, n);
-    prices_fini(&p);
-    choices_close(choices);
+        e = deploy_network_add(s, &from, o->calls, n, why);
+    deploy_source_close(&from);
     if (e)
         deploy_network_free(n);
     else

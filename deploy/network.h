@@ -10,6 +10,7 @@
 #include "kernels/graph_lower.h"
 #include "libtune/choice.h"
 #include "logs/log.h"
+#include "runtime/device_desc.h"
 #include "deploy/set.h"
 
 #include <stdbool.h>
@@ -32,6 +33,26 @@ struct deploy_network_options {
     bool calls;       /* the bundle's functions are those of the steps */
     bool exact;       /* every step with weights must have a record */
 };
+
+/* Records, and what is chosen by them. */
+struct deploy_source {
+    const struct best_set *best;
+    struct choices *choices;
+    struct device_desc device;
+};
+
+/* Keeps `best`. ERR_INPUT: records of several devices. Close it whatever was returned. */
+enum err deploy_source_open(struct deploy_source *from, const struct best_set *best, struct why *why);
+void deploy_source_close(struct deploy_source *from);
+
+/* The layouts of a network and what is fused, by measured times; o->network is not looked at. Keeps the name of `g`.
+ * ERR_NOT_FOUND where `exact` is asked for: steps without records. */
+enum err deploy_network_choose(const struct graph *g, const struct deploy_source *from,
+                               const struct deploy_network_options *o, struct deploy_network **out, struct why *why);
+
+/* Adds the layers of its steps to the set, with functions of their own where `calls`. */
+enum err deploy_network_add(struct deploy_set *s, const struct deploy_source *from, bool calls,
+                            struct deploy_network *n, struct why *why);
 
 /* Adds the layers of all steps to the set, and the network to it. Of a step without a record the config is that of the
  * nearest one, or the default. ERR_NOT_FOUND: no such graph, or, where `exact` is asked for, steps without a record;

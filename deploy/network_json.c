@@ -94,7 +94,7 @@ void deploy_network_json(const struct deploy_set *s, cJSON *root, bool *ok)
     const struct lowered *l = s->network ? &s->network->lowered : NULL;
     cJSON *network, *slots;
 
-    if (!l)
+    if (!l || s->range) /* its sizes' tables are in NAME.c alone */
         return;
     network = cJSON_CreateObject();
     slots = cJSON_CreateArray();

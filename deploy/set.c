@@ -4,6 +4,7 @@
 #include "core/err.h"
 #include "core/vec.h"
 #include "deploy/network.h"
+#include "deploy/range.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -40,6 +41,7 @@ void deploy_set_fini(struct deploy_set *s)
     free(s->layers);
     free(s->calls);
     forget_modules(s);
+    deploy_range_free(s->range);
     deploy_network_free(s->network);
     memset(s, 0, sizeof *s);
 }

@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 struct deploy_network;
+struct deploy_range;
 
 /* Two functions of the bundle, for one layer of the network (or one workload). */
 struct deploy_call {
@@ -35,6 +36,7 @@ struct deploy_set {
     struct deploy_call *calls;
     size_t n_calls, cap_calls;
     struct deploy_network *network; /* one call for all of it (deploy/network.h), owned; NULL = none */
+    struct deploy_range *range;     /* the same at smaller sizes of a dimension (deploy/range.h), owned; NULL = none */
     /* Made by deploy_set_share. */
     struct deploy_module *modules;
     size_t n_modules;

@@ -23,7 +23,7 @@ enum err deploy_text_source(const struct deploy_set *s, struct buf *out, struct 
 void deploy_text_plans(const struct deploy_set *s, struct buf *out);
 
 /* Test vectors: the sampled expectations of each layer's verification passes, at most 512 elements each; layers that
- * have none are left out. ERR_UNSUPPORTED for inputs that can neither be made by a rule nor written down. */
+ * have none are left out, and so are passes whose inputs no rule makes. */
 enum err deploy_text_vectors_header(const struct deploy_set *s, struct buf *out, struct why *why);
 enum err deploy_text_vectors(const struct deploy_set *s, struct buf *out, struct why *why);
 

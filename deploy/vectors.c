@@ -41,30 +41,42 @@ static const struct program_fill *fill_of(const struct program *p, const struct 
     return &p->buffers[i_buffer].fill;
 }
 
-static enum err fill_entry(const struct deploy_set *s, const struct program *p, int i_buffer,
-                           const struct program_fill *f, struct buf *out, struct why *why)
+/* What the rules of test vectors make; NULL: no rule does. */
+static const char *const kinds[N_FILLS] = {[FILL_ZERO] = "VECTOR_VALUE",
+                                           [FILL_VALUE] = "VECTOR_VALUE",
+                                           [FILL_INT] = "VECTOR_INT",
+                                           [FILL_NORMAL] = "VECTOR_NORMAL"};
+
+static bool is_caller_given(const struct program_buffer *b)
 {
-    static const char *const kinds[N_FILLS] = {[FILL_ZERO] = "VECTOR_VALUE",
-                                               [FILL_VALUE] = "VECTOR_VALUE",
-                                               [FILL_INT] = "VECTOR_INT",
-                                               [FILL_NORMAL] = "VECTOR_NORMAL"};
-    if (!kinds[f->kind]) {
-        return why_set(why, ERR_UNSUPPORTED, "%s: no rule makes the content of %s", p->workload,
-                       p->buffers[i_buffer].id);
-    }
+    return b->role == ROLE_INPUT || b->role == ROLE_WEIGHT;
+}
+
+/* Do rules make all inputs of a pass? */
+static bool has_rules(const struct program *p, const struct program_pass *pass)
+{
+    for (size_t i = 0; i < p->n_buffers; i++)
+        if (is_caller_given(&p->buffers[i]) && !kinds[fill_of(p, pass, (int)i)->kind])
+            return false;
+    return true;
+}
+
+static enum err fill_entry(const struct deploy_set *s, const struct program *p, int i_buffer,
+                           const struct program_fill *f, struct buf *out)
+{
     double lo = f->kind == FILL_ZERO ? 0.0 : f->lo;
     return buf_printf(out, "    {\"%s\", %s_%s, %" PRIu64 "u, %.17g, %.17g, %.17g},\n", p->buffers[i_buffer].id,
                       s->capitals, kinds[f->kind], f->seed, lo, f->hi, f->step);
 }
 
 static enum err fills(const struct deploy_set *s, size_t i_vector, const struct program *p,
-                      const struct program_pass *pass, struct buf *out, struct why *why)
+                      const struct program_pass *pass, struct buf *out)
 {
     buf_printf(out, "static const struct %s_vector_fill v%zu_fills[] = {\n", s->name, i_vector);
     for (size_t i = 0; i < p->n_buffers; i++) {
-        if (p->buffers[i].role != ROLE_INPUT && p->buffers[i].role != ROLE_WEIGHT)
+        if (!is_caller_given(&p->buffers[i]))
             continue;
-        enum err e = fill_entry(s, p, (int)i, fill_of(p, pass, (int)i), out, why);
+        enum err e = fill_entry(s, p, (int)i, fill_of(p, pass, (int)i), out);
         if (e != ERR_OK)
             return e;
     }
@@ -101,7 +113,7 @@ static enum err vector(const struct deploy_set *s, size_t i_vector, const struct
         return why_set(why, ERR_NOT_FOUND, "%s: expected values of pass %s are not there", l->program.workload,
                        pass->id);
     }
-    enum err e = fills(s, i_vector, &l->program, pass, out, why);
+    enum err e = fills(s, i_vector, &l->program, pass, out);
     if (e != ERR_OK)
         return e;
     places(i_vector, c, indices, out);
@@ -127,7 +139,7 @@ static enum err layer_vectors(const struct deploy_set *s, const struct deploy_la
 {
     for (size_t i = 0; i < l->program.n_passes; i++) {
         const struct program_pass *pass = &l->program.passes[i];
-        for (size_t j = 0; j < pass->n_checks; j++) {
+        for (size_t j = 0; has_rules(&l->program, pass) && j < pass->n_checks; j++) {
             if (pass->checks[j].kind != CHECK_SAMPLE)
                 continue;
             enum err e = vector(s, (*i_vector)++, l, pass, &pass->checks[j], out, table, why);

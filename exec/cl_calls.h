@@ -21,6 +21,7 @@
     X(clCreateSubBuffer)                                                                                               \
     X(clEnqueueBarrierWithWaitList)                                                                                    \
     X(clEnqueueCopyBuffer)                                                                                             \
+    X(clEnqueueCopyBufferRect)                                                                                         \
     X(clEnqueueFillBuffer)                                                                                             \
     X(clEnqueueMapBuffer)                                                                                              \
     X(clEnqueueMarkerWithWaitList)                                                                                     \
@@ -78,6 +79,7 @@ enum exec_status exec_cl_load(struct exec_words *words);
 #define clCreateSubBuffer opencl_calls.clCreateSubBuffer
 #define clEnqueueBarrierWithWaitList opencl_calls.clEnqueueBarrierWithWaitList
 #define clEnqueueCopyBuffer opencl_calls.clEnqueueCopyBuffer
+#define clEnqueueCopyBufferRect opencl_calls.clEnqueueCopyBufferRect
 #define clEnqueueFillBuffer opencl_calls.clEnqueueFillBuffer
 #define clEnqueueMapBuffer opencl_calls.clEnqueueMapBuffer
 #define clEnqueueMarkerWithWaitList opencl_calls.clEnqueueMarkerWithWaitList

@@ -14,6 +14,8 @@ struct exec_net_cl_step {
     cl_mem *given;
     int n_weights;
     struct exec_cl_weights *packed;
+    int i_base,
+        *from; /* the base's step of that layer, -1: none; of each of packed's buffers 1 + the base's that it is */
     struct exec_cl_launches bound; /* zeroed: not yet, or not at all */
 };
 
@@ -21,6 +23,7 @@ struct exec_net_cl {
     cl_context context;
     const struct exec_network *n;
     struct exec_cl_op *const *ops;
+    struct exec_net_cl *base; /* whose slots these are, and whose weights where they are packed alike; NULL: its own */
     cl_mem *slots;
     cl_mem *parts; /* [n_values]: of slots; NULL where a value is none */
     int has_parts; /* all of them, of the slots that there are */
@@ -58,9 +61,16 @@ static const struct exec_plan *exec_net_cl_plan(const struct exec_net_cl *net, i
 static enum exec_status exec_net_cl_slots(struct exec_net_cl *net, struct exec_words *words)
 {
     cl_int code = CL_SUCCESS;
+    if (net->base)
+        return EXEC_OK;
     for (int i = 0; code == CL_SUCCESS && i < net->n->n_slots; i++)
         net->slots[i] = clCreateBuffer(net->context, CL_MEM_READ_WRITE, net->n->slot_bytes[i], NULL, &code);
     return code == CL_SUCCESS ? EXEC_OK : exec_cl_failed(words, "memory between the layers of", net->n->name, code);
+}
+
+static cl_mem exec_net_cl_slot(const struct exec_net_cl *net, int i_slot)
+{
+    return (net->base ? net->base : net)->slots[i_slot];
 }
 
 static void exec_net_cl_drop_parts(struct exec_net_cl *net)
@@ -82,12 +92,21 @@ static enum exec_status exec_net_cl_parts(struct exec_net_cl *net, struct exec_w
         const struct exec_value *v = &net->n->values[i];
         const cl_buffer_region region = {v->at, v->n_bytes};
         if (v->is_part && v->slot >= 0)
-            net->parts[i] =
-                clCreateSubBuffer(net->slots[v->slot], CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
+            net->parts[i] = clCreateSubBuffer(exec_net_cl_slot(net, v->slot), CL_MEM_READ_WRITE,
+                                              CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
     }
     net->has_parts = code == CL_SUCCESS;
     return code == CL_SUCCESS ? EXEC_OK
                               : exec_cl_failed(words, "parts of memory between the layers of", net->n->name, code);
+}
+
+/* The step of a layer; -1: there is none. */
+static int exec_net_cl_layer(const struct exec_net_cl *net, const char *layer)
+{
+    int i = net->n->n_steps - 1;
+    while (i >= 0 && strcmp(net->n->steps[i].layer, layer) != 0)
+        i--;
+    return i;
 }
 
 static enum exec_status exec_net_cl_steps(struct exec_net_cl *net, struct exec_words *words)
@@ -103,16 +122,18 @@ static enum exec_status exec_net_cl_steps(struct exec_net_cl *net, struct exec_w
         most = n > most ? n : most;
         net->steps[i].n_weights = exec_net_cl_count(plan, 1);
         net->steps[i].given = calloc((size_t)net->steps[i].n_weights + 1, sizeof(cl_mem));
-        if (!net->steps[i].given)
+        net->steps[i].from = calloc((size_t)plan->n_buffers + 1, sizeof(int));
+        net->steps[i].i_base = net->base ? exec_net_cl_layer(net->base, net->n->steps[i].layer) : -1;
+        if (!net->steps[i].given || !net->steps[i].from)
             return exec_fail(words, EXEC_NO_MEMORY, "out of memory");
     }
     net->tensors = calloc((size_t)most + 1, sizeof *net->tensors);
     return net->tensors ? EXEC_OK : exec_fail(words, EXEC_NO_MEMORY, "out of memory");
 }
 
-EXEC_API enum exec_status exec_net_cl_open(cl_context context, const struct exec_network *n,
-                                           struct exec_cl_op *const *ops, struct exec_words *words,
-                                           struct exec_net_cl **out)
+static enum exec_status exec_net_cl_make(cl_context context, const struct exec_network *n,
+                                         struct exec_cl_op *const *ops, struct exec_net_cl *base,
+                                         struct exec_words *words, struct exec_net_cl **out)
 {
     struct exec_net_cl *net = calloc(1, sizeof *net);
     enum exec_status status;
@@ -121,6 +142,7 @@ EXEC_API enum exec_status exec_net_cl_open(cl_context context, const struct exec
     net->context = context;
     net->n = n;
     net->ops = ops;
+    net->base = base;
     net->slots = calloc((size_t)n->n_slots + 1, sizeof *net->slots);
     net->parts = calloc((size_t)n->n_values + 1, sizeof *net->parts);
     net->steps = calloc((size_t)n->n_steps + 1, sizeof *net->steps);
@@ -133,6 +155,22 @@ EXEC_API enum exec_status exec_net_cl_open(cl_context context, const struct exec
     }
     *out = net;
     return EXEC_OK;
+}
+
+EXEC_API enum exec_status exec_net_cl_open(cl_context context, const struct exec_network *n,
+                                           struct exec_cl_op *const *ops, struct exec_words *words,
+                                           struct exec_net_cl **out)
+{
+    return exec_net_cl_make(context, n, ops, NULL, words, out);
+}
+
+EXEC_API enum exec_status exec_net_cl_open_beside(struct exec_net_cl *base, const struct exec_network *n,
+                                                  struct exec_words *words, struct exec_net_cl **out)
+{
+    for (int i = 0; i < n->n_slots; i++)
+        if (i >= base->n->n_slots || n->slot_bytes[i] > base->n->slot_bytes[i])
+            return exec_fail(words, EXEC_BAD_ARGUMENT, "%s needs more memory than the network beside it", n->name);
+    return exec_net_cl_make(base->context, n, base->ops, base, words, out);
 }
 
 static void exec_net_cl_drop(struct exec_net_cl_step *step)
@@ -171,9 +209,10 @@ EXEC_API void exec_net_cl_close(struct exec_net_cl *net)
         exec_net_cl_unbind(&net->steps[i]);
         exec_cl_weights_free(net->steps[i].packed);
         free(net->steps[i].given);
+        free(net->steps[i].from);
     }
     exec_cl_release(net->parts, net->parts ? net->n->n_values : 0);
-    exec_cl_release(net->slots, net->slots ? net->n->n_slots : 0);
+    exec_cl_release(net->slots, net->slots && !net->base ? net->n->n_slots : 0);
     exec_pages_close(&net->pages);
     free(net->steps);
     free(net->tensors);
@@ -194,6 +233,64 @@ static enum exec_status exec_net_cl_no_weight(const struct exec_net_cl *net, int
                      net->n->steps[i_step].layer, net->n->name, name, list[0] != '\0' ? list : "none");
 }
 
+#define EXEC_NET_CL_PIECE ((size_t)1 << 18) /* bytes of both that are compared at a time */
+
+/* Have two buffers of n bytes the same content? */
+static int exec_net_cl_same(cl_command_queue queue, cl_mem a, cl_mem b, size_t n)
+{
+    unsigned char *piece = malloc(2 * EXEC_NET_CL_PIECE);
+    int same = piece != NULL;
+    for (size_t at = 0; same && at < n; at += EXEC_NET_CL_PIECE) {
+        const size_t m = n - at < EXEC_NET_CL_PIECE ? n - at : EXEC_NET_CL_PIECE;
+        same = clEnqueueReadBuffer(queue, a, CL_TRUE, at, m, piece, 0, NULL, NULL) == CL_SUCCESS &&
+               clEnqueueReadBuffer(queue, b, CL_TRUE, at, m, piece + EXEC_NET_CL_PIECE, 0, NULL, NULL) == CL_SUCCESS &&
+               memcmp(piece, piece + EXEC_NET_CL_PIECE, m) == 0;
+    }
+    free(piece);
+    return same;
+}
+
+static void exec_net_cl_take(cl_mem *mem, cl_mem other)
+{
+    clRetainMemObject(other);
+    clReleaseMemObject(*mem);
+    *mem = other;
+}
+
+/* Buffers of a step that the base has under the same name, with the same content, are the base's. */
+static void exec_net_cl_share(struct exec_net_cl *net, int i_step, cl_command_queue queue)
+{
+    struct exec_net_cl_step *step = &net->steps[i_step];
+    const struct exec_cl_weights *theirs = step->i_base >= 0 ? net->base->steps[step->i_base].packed : NULL;
+    const struct exec_plan *plan = exec_net_cl_plan(net, i_step);
+    for (int k = 0; k < step->packed->n_mems; k++) {
+        step->from[k] = 0;
+        for (int m = 0; theirs && step->packed->mems[k] && !step->from[k] && m < theirs->n_mems; m++) {
+            const struct exec_buffer *b = &exec_net_cl_plan(net->base, step->i_base)->buffers[m];
+            if (!theirs->mems[m] || b->n_bytes != plan->buffers[k].n_bytes || strcmp(b->id, plan->buffers[k].id) != 0 ||
+                !exec_net_cl_same(queue, step->packed->mems[k], theirs->mems[m], b->n_bytes))
+                continue;
+            exec_net_cl_take(&step->packed->mems[k], theirs->mems[m]);
+            step->from[k] = m + 1;
+        }
+    }
+}
+
+/* Buffers that are the base's are where the base has them now. */
+static void exec_net_cl_follow_base(struct exec_net_cl *net)
+{
+    for (int i = 0; i < net->n->n_steps; i++) {
+        struct exec_net_cl_step *step = &net->steps[i];
+        for (int k = 0; k < step->packed->n_mems; k++) {
+            const cl_mem *now = step->from[k] ? &net->base->steps[step->i_base].packed->mems[step->from[k] - 1] : NULL;
+            if (now && *now != step->packed->mems[k]) {
+                exec_net_cl_unbind(step);
+                exec_net_cl_take(&step->packed->mems[k], *now);
+            }
+        }
+    }
+}
+
 /* Packs a step that has all of its weights; otherwise nothing is done. */
 static enum exec_status exec_net_cl_pack(struct exec_net_cl *net, int i_step, cl_command_queue queue,
                                          struct exec_words *words)
@@ -210,6 +307,8 @@ static enum exec_status exec_net_cl_pack(struct exec_net_cl *net, int i_step, cl
         exec_cl_weights_free(step->packed);
         step->packed = packed;
         exec_net_cl_drop(step);
+        if (net->base)
+            exec_net_cl_share(net, i_step, queue);
     }
     return status;
 }
@@ -218,14 +317,13 @@ EXEC_API enum exec_status exec_net_cl_set(struct exec_net_cl *net, cl_command_qu
                                           const char *name, const void *data, size_t n_bytes, struct exec_words *words)
 {
     const struct exec_buffer *b = NULL;
-    int i_step = 0, k = 0;
+    int i_step, k = 0;
     cl_int code;
     cl_mem mem;
     if (!net || !queue || !layer || !name || !data)
         return exec_fail(words, EXEC_BAD_ARGUMENT, "expected an open network, a queue, a layer, a weight and its data");
-    while (i_step < net->n->n_steps && strcmp(net->n->steps[i_step].layer, layer) != 0)
-        i_step++;
-    if (i_step == net->n->n_steps)
+    i_step = exec_net_cl_layer(net, layer);
+    if (i_step < 0)
         return exec_fail(words, EXEC_BAD_ARGUMENT, "%s has no layer '%.60s'", net->n->name, layer);
     while ((b = exec_net_cl_weight(exec_net_cl_plan(net, i_step), k)) != NULL && strcmp(b->id, name) != 0)
         k++;
@@ -247,7 +345,9 @@ EXEC_API enum exec_status exec_net_cl_set(struct exec_net_cl *net, cl_command_qu
 static cl_mem exec_net_cl_mem(const struct exec_net_cl *net, int i_value, const cl_mem *arguments)
 {
     const int slot = net->n->values[i_value].slot;
-    return slot < 0 ? arguments[EXEC_ARGUMENT(slot)] : net->parts[i_value] ? net->parts[i_value] : net->slots[slot];
+    return slot < 0              ? arguments[EXEC_ARGUMENT(slot)]
+           : net->parts[i_value] ? net->parts[i_value]
+                                 : exec_net_cl_slot(net, slot);
 }
 
 /* All layers have their weights; those that need none are packed here. */
@@ -345,6 +445,22 @@ static void exec_net_cl_follow_slots(struct exec_net_cl *net)
     net->n_grown = n_grown;
 }
 
+/* All weights are there, and all memory where it stays. */
+static enum exec_status exec_net_cl_prepare(struct exec_net_cl *net, cl_command_queue queue, struct exec_words *words)
+{
+    enum exec_status status = net->base ? exec_net_cl_prepare(net->base, queue, words) : EXEC_OK;
+    status = status == EXEC_OK ? exec_net_cl_ready(net, queue, words) : status;
+    if (status == EXEC_OK && net->n->n_plans > 0)
+        status = exec_cl_check_queue(net->ops[0]->s, queue, words);
+    if (status == EXEC_OK && !net->base && !net->gathered && net->n->n_steps > 0)
+        exec_net_cl_gather(net, queue);
+    if (status == EXEC_OK && net->base)
+        exec_net_cl_follow_base(net);
+    if (status == EXEC_OK && !net->has_parts)
+        status = exec_net_cl_parts(net, words);
+    return status;
+}
+
 EXEC_API enum exec_status exec_net_cl_run(struct exec_net_cl *net, cl_command_queue queue, const cl_mem *arguments,
                                           struct exec_words *words)
 {
@@ -354,13 +470,7 @@ EXEC_API enum exec_status exec_net_cl_run(struct exec_net_cl *net, cl_command_qu
     for (int i = 0; i < net->n->n_arguments; i++)
         if (!arguments[i])
             return exec_fail(words, EXEC_BAD_ARGUMENT, "argument %d of %s is NULL", i, net->n->name);
-    status = exec_net_cl_ready(net, queue, words);
-    if (status == EXEC_OK && net->n->n_plans > 0)
-        status = exec_cl_check_queue(net->ops[0]->s, queue, words);
-    if (status == EXEC_OK && !net->gathered && net->n->n_steps > 0)
-        exec_net_cl_gather(net, queue);
-    if (status == EXEC_OK && !net->has_parts)
-        status = exec_net_cl_parts(net, words);
+    status = exec_net_cl_prepare(net, queue, words);
     exec_net_cl_follow_slots(net);
     for (int i = 0; status == EXEC_OK && i < net->n->n_steps; i++)
         status = exec_net_cl_start(net, i, queue, arguments, words);

@@ -17,6 +17,12 @@ EXEC_API enum exec_status exec_net_cl_open(cl_context context, const struct exec
                                            struct exec_net_cl **out);
 EXEC_API void exec_net_cl_close(struct exec_net_cl *net); /* accepts NULL; close it before its ops */
 
+/* The same of a network that never runs beside `base`, with that one's ops: the memory between its layers is the
+ * base's, and so is what its layers' weights are packed to where that is the same. Each layer's are given to the base
+ * first. Keeps the base, which is closed after it. EXEC_BAD_ARGUMENT: the base has less memory. */
+EXEC_API enum exec_status exec_net_cl_open_beside(struct exec_net_cl *base, const struct exec_network *n,
+                                                  struct exec_words *words, struct exec_net_cl **out);
+
 /* One weight of a layer, by its tensor's name ("w" "bias" "scale"); the data are copied before this returns. The layer
  * is packed when it has all of its weights; to replace them give all of them again. EXEC_BAD_ARGUMENT: no such layer or
  * weight (the words say which there are), or another number of bytes. */

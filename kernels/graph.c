@@ -88,7 +88,12 @@ bool graph_is_dense(enum graph_op op)
 
 enum dtype graph_dtype(const struct graph *g, size_t i, enum dtype t)
 {
-    return g->nodes[i].bytes ? DTYPE_U8 : t;
+    return g->nodes[i].op == GRAPH_LENGTHS ? DTYPE_I32 : g->nodes[i].bytes ? DTYPE_U8 : t;
+}
+
+bool graph_is_given(const struct graph_node *n)
+{
+    return n->op == GRAPH_INPUT || n->op == GRAPH_LENGTHS;
 }
 
 bool graph_reads(const struct graph *g, size_t i, size_t of)
@@ -339,6 +344,10 @@ static enum err infer(const struct line *l, const struct graph *g, struct graph_
     if (n->op == GRAPH_STATE &&
         (g->nodes[n->in[0]].op != GRAPH_RNN || (strcmp(n->words, "cn") == 0 && g->nodes[n->in[0]].n_in < 3)))
         return FAIL(l, "state of %s: expected a recurrent layer, of cn an lstm", g->nodes[n->in[0]].name);
+    for (int k = 0; k < n->n_in; k++)
+        if ((g->nodes[n->in[k]].op == GRAPH_LENGTHS) != (graph_reads_lengths(n) && k == n->n_in - 1))
+            return FAIL(l, "%s of %s: attention of lengths=1 reads lengths, as its last tensor, and nothing else does",
+                        graph_op_name(n->op), g->nodes[n->in[k]].name);
     if (n->bytes && (n->relu6 || n->curve))
         return FAIL(l, "%s of bytes has no activation but relu", graph_op_name(n->op));
     e = graph_infer(n, in, l->why);

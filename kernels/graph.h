@@ -50,6 +50,7 @@ enum graph_op {
     GRAPH_STATE,    /* what such a layer gives besides, the state behind the last step: no kernel */
     GRAPH_ATTENTION,
     GRAPH_NORM,     /* of rows */
+    GRAPH_LENGTHS,  /* how many keys there are, of each of the batch: whole numbers that the caller gives */
     GRAPH_CONSTANT, /* weights of the operators that read it: no kernel */
     N_GRAPH_OPS
 };
@@ -94,7 +95,8 @@ struct graph_node {
     char words[GRAPH_WORDS_BYTES]; /* "key=value ..." of its workload, of operators with own words */
 };
 
-/* A node reads earlier ones only. Arguments of the network: its inputs in the order of the nodes, then its outputs. */
+/* A node reads earlier ones only. Arguments of the network: its inputs (and lengths) in the order of the nodes, then
+ * its outputs. */
 struct graph {
     const char *name;
     struct graph_node *nodes;
@@ -122,6 +124,9 @@ const char *const *graph_names(void); /* NULL-ended */
 
 /* The operator's word in a graph, which is the operator's name. */
 const char *graph_op_name(enum graph_op op);
+
+/* Does the caller give it with each run? An input, or lengths. */
+bool graph_is_given(const struct graph_node *n);
 
 /* Matrix products whose weights are constants: dense, dense4. */
 bool graph_is_dense(enum graph_op op);

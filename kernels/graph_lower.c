@@ -404,7 +404,7 @@ static void add_argument(struct lowered *l, size_t i_node, bool is_output, struc
 static void lower_input(struct lowering *x, size_t i)
 {
     struct lowered *l = x->l;
-    const int t = add_tensor(l, i, "", 0, l->dtype);
+    const int t = add_tensor(l, i, "", 0, graph_dtype(l->graph, i, l->dtype));
 
     x->made[i * GRAPH_LAYOUTS] = t;
     l->tensors[t].first = -1;
@@ -524,10 +524,10 @@ static enum err lower_all(struct lowering *x)
     enum err e = ERR_OK;
 
     for (size_t i = 0; i < g->n_nodes; i++)
-        if (g->nodes[i].op == GRAPH_INPUT)
+        if (graph_is_given(&g->nodes[i]))
             lower_input(x, i);
     for (size_t i = 0; i < g->n_nodes && !e; i++)
-        if (g->nodes[i].op != GRAPH_INPUT && g->nodes[i].op != GRAPH_CONSTANT)
+        if (!graph_is_given(&g->nodes[i]) && g->nodes[i].op != GRAPH_CONSTANT)
             e = lower_node(x, i);
     for (size_t k = 0; k < g->n_outputs && !e; k++)
         e = lower_output(x, (size_t)g->outputs[k]);

@@ -465,6 +465,11 @@ static bool fits_mask(const struct graph_node *n, const struct graph_shape *mask
     return mask ? graph_same_shape(mask, &shape) : shape.rank == 0;
 }
 
+bool graph_reads_lengths(const struct graph_node *n)
+{
+    return n->op == GRAPH_ATTENTION && strstr(n->words, "lengths=1");
+}
+
 static enum err attention_shape(struct graph_node *n, const struct graph_shape *const in[], struct why *why)
 {
     const int heads = is_rows_first(n) ? 2 : 1;
@@ -476,9 +481,9 @@ static enum err attention_shape(struct graph_node *n, const struct graph_shape *
     if (in[1]->dim[0] != a.b || in[2]->dim[0] != a.b || in[1]->dim[3] != a.d || in[2]->dim[3 - heads] != a.k ||
         in[1]->dim[heads] * a.group != a.heads || in[2]->dim[heads] != in[1]->dim[heads])
         return why_set(why, ERR_INPUT, "queries, keys and values of attention do not fit each other");
-    if (strstr(n->words, "lengths="))
-        return why_set(why, ERR_INPUT, "attention of a graph has no lengths: mask=bk hides what is behind them");
-    if (!fits_mask(n, n->n_in > 3 ? in[3] : NULL, &a))
+    if (graph_reads_lengths(n) && (n->n_in < 4 || in[n->n_in - 1]->rank != 1 || in[n->n_in - 1]->dim[0] != a.b))
+        return why_set(why, ERR_INPUT, "attention of lengths=1 reads, last, as many lengths as its batch is large");
+    if (!fits_mask(n, n->n_in > 3 + graph_reads_lengths(n) ? in[3] : NULL, &a))
         return why_set(why, ERR_INPUT, "attention adds a tensor of the axes that mask= names, and no other");
     n->shape = *in[0];
     n->shape.dim[3] = a.dv;
@@ -574,12 +579,13 @@ const struct graph_rule graph_rules[N_GRAPH_OPS] = {
         {.name = "gather", .least_in = 2, .most_in = 2, .constants = 1, .shape = gather_shape, .sizes = gather_sizes},
     [GRAPH_ATTENTION] = {.name = "attention",
                          .least_in = 3,
-                         .most_in = 4,
+                         .most_in = 5,
                          .own_words = true,
                          .shape = attention_shape,
                          .sizes = attention_sizes},
     [GRAPH_NORM] =
         {.name = "norm", .least_in = 1, .most_in = 1, .own_words = true, .shape = norm_shape, .sizes = softmax_sizes},
+    [GRAPH_LENGTHS] = {.name = "lengths", .has_shape = true, .shape = given_shape},
     [GRAPH_CONSTANT] = {.name = "constant", .has_shape = true, .shape = given_shape},
     [GRAPH_ELTWISE] = {.name = "eltwise",
                        .least_in = 1,

@@ -45,6 +45,9 @@ enum err graph_eltwise_shape(struct graph_node *n, const struct graph_shape *con
 void graph_eltwise_sizes(const struct graph *g, size_t i, enum dtype t, int layout, struct buf *out);
 bool graph_eltwise_fits(const struct graph *g, size_t i, int lanes);
 
+/* Is it an attention that sees no key behind the lengths that it reads, its last input? */
+bool graph_reads_lengths(const struct graph_node *n);
+
 /* In int8 networks: a dense layer gives its sums to softmax, which alone reads it then, and to the caller where nobody
  * does. */
 bool graph_gives_sums(const struct graph *g, size_t i);

@@ -83,4 +83,8 @@ enum err onnx_import_weights_of(const struct onnx_import *m, enum dtype t, struc
  * onnx_quantise. */
 const char *onnx_import_input(const struct onnx_import *m, size_t i);
 
+/* Are the weights of a model whose dimension is smaller those of it where the dimension is larger, or the beginning of
+ * them in each of their dimensions? Both were given as graphs. ERR_UNSUPPORTED: a layer whose weights are others. */
+enum err onnx_import_same_weights(const struct onnx_import *small, const struct onnx_import *large, struct why *why);
+
 #endif

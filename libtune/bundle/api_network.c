@@ -19,8 +19,9 @@ static int bundle_net_open(NAME_queue queue)
     status = bundle_net_check(queue);
     if (status != EXEC_OK || bundle_net)
         return status;
-    for (int i = 0; status == EXEC_OK && i < network.n_steps; i++)
-        status = bundle_op(network.steps[i].i_plan, &op);
+    for (int k = 0; k < N_NETWORKS; k++)
+        for (int i = 0; status == EXEC_OK && i < networks[k]->n_steps; i++)
+            status = bundle_op(networks[k]->steps[i].i_plan, &op);
     bundle.end = bundle_net_close;
     return status == EXEC_OK ? bundle_net_make(queue, &bundle_net) : status;
 }
@@ -73,10 +74,4 @@ int NAME_load_weights(NAME_queue queue, const char *folder)
     if (bin)
         (void)fclose(bin);
     return status;
-}
-
-int NAME_run_list(NAME_queue queue, const NAME_buffer *arguments)
-{
-    const int status = bundle_net_open(queue);
-    return status == EXEC_OK ? (int)NETWORK(_run)(bundle_net, queue, arguments, &bundle.words) : status;
 }

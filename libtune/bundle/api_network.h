@@ -30,8 +30,3 @@ int NAME_set_weights(NAME_queue queue, const char *layer, const char *name, cons
 /* Gives all that stands in weights.txt of a folder (`tune import` writes it): a line a tensor, layer, name, offset and
  * bytes in its weights.bin. CAPS_BAD_ARGUMENT with words: a file that cannot be read, or as of NAME_set_weights. */
 int NAME_load_weights(NAME_queue queue, const char *folder);
-
-/* Enqueues the whole network on an in-order queue (a stream) and does not wait. Arguments are device buffers of as many
- * bytes as NAME_arguments says, in that order; outputs may be read in between. CAPS_NOT_PACKED names a layer whose
- * weights are missing. NAME_run takes them one by one. */
-int NAME_run_list(NAME_queue queue, const NAME_buffer *arguments);

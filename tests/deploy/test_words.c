@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What is wanted, refused and chosen on the way into a bundle, where tests/libtune does not look: the edges. */
 #include "core/file.h"
+#include "tests/deploy/sample_set.h"
 #include "tests/libtune/sample_layer.h"
 #include "deploy/make.h"
 #include "deploy/place.h"
@@ -332,9 +333,29 @@ static void bundles_can_be_read_by_others(void **state)
     dir_remove(dir);
 }
 
+/* The random pass of gather has numbers of rows that no rule makes, its exact pass has not. */
+static void passes_that_no_rule_makes_have_no_vectors(void **state)
+{
+    static const struct set_sample sample = {"table", "gather f32 n=9 m=4 inner=3", "gather/naive"};
+    struct deploy_set s;
+    struct why why = {""};
+    struct buf b;
+
+    (void)state;
+    buf_init(&b, (size_t)1 << 20);
+    assert_int_equal(deploy_set_init(&s, "net", &why), ERR_OK);
+    assert_int_equal(sample_set_add(&s, &sample, 0, &why), ERR_OK);
+    assert_int_equal(deploy_text_vectors(&s, &b, &why), ERR_OK);
+    assert_non_null(strstr(buf_text(&b), "\"exact\""));
+    assert_null(strstr(buf_text(&b), "\"random\""));
+    deploy_set_fini(&s);
+    buf_fini(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(passes_that_no_rule_makes_have_no_vectors),
         cmocka_unit_test(numbers_are_printed_as_c_reads_them),
         cmocka_unit_test(parts_have_the_bundles_name_in_whole_words),
         cmocka_unit_test(names_end_where_there_is_no_more_room),

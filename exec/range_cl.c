@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/* range_cl.c - which bucket, its weights, and the caller's tensors at the size of a bucket and back. */
+#include "exec/range_cl.h"
+
+#include "exec/common.h"
+#include "exec/exec_cl_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct exec_range_cl {
+    cl_context context;
+    const struct exec_range *r;
+    struct exec_net_cl **nets; /* [n_buckets] */
+    cl_mem *own;               /* [arguments] at the largest size, or what is made here; made when first needed */
+    cl_mem *given;             /* [arguments] of the run at hand */
+    size_t told;               /* the size that the numbers made here have; 0: none yet */
+    cl_command_queue queue;    /* of the last run; NULL: there was none */
+};
+
+static int exec_range_cl_arguments(const struct exec_range_cl *range)
+{
+    return range->r->buckets[0].network->n_arguments;
+}
+
+/* The runs of another queue end before its memory here is used again. */
+static void exec_range_cl_leave(struct exec_range_cl *range, cl_command_queue next)
+{
+    if (range->queue == next)
+        return;
+    if (range->queue) {
+        (void)clFinish(range->queue);
+        clReleaseCommandQueue(range->queue);
+    }
+    if (next)
+        clRetainCommandQueue(next);
+    range->queue = next;
+}
+
+EXEC_API void exec_range_cl_close(struct exec_range_cl *range)
+{
+    if (!range)
+        return;
+    exec_range_cl_leave(range, NULL);
+    for (int i = 0; range->nets && i < range->r->n_buckets; i++)
+        exec_net_cl_close(range->nets[i]);
+    exec_cl_release(range->own, range->own ? exec_range_cl_arguments(range) : 0);
+    free(range->nets);
+    free(range->given);
+    free(range);
+}
+
+EXEC_API enum exec_status exec_range_cl_open(cl_context context, const struct exec_range *r,
+                                             struct exec_cl_op *const *ops, struct exec_words *words,
+                                             struct exec_range_cl **out)
+{
+    struct exec_range_cl *range = calloc(1, sizeof *range);
+    const int last = r->n_buckets - 1;
+    enum exec_status status;
+    if (!range)
+        return exec_fail(words, EXEC_NO_MEMORY, "out of memory");
+    range->context = context;
+    range->r = r;
+    range->nets = calloc((size_t)r->n_buckets, sizeof *range->nets);
+    range->own = calloc((size_t)exec_range_cl_arguments(range), sizeof *range->own);
+    range->given = calloc((size_t)exec_range_cl_arguments(range), sizeof *range->given);
+    status = range->nets && range->own && range->given ? EXEC_OK : exec_fail(words, EXEC_NO_MEMORY, "out of memory");
+    if (status == EXEC_OK)
+        status = exec_net_cl_open(context, r->buckets[last].network, ops, words, &range->nets[last]);
+    for (int i = 0; status == EXEC_OK && i < last; i++)
+        status = exec_net_cl_open_beside(range->nets[last], r->buckets[i].network, words, &range->nets[i]);
+    if (status != EXEC_OK)
+        exec_range_cl_close(range);
+    else
+        *out = range;
+    return status;
+}
+
+/* The first elements of each dimension. */
+static void exec_range_cl_crop(const struct exec_crop *c, const unsigned char *from, unsigned char *to)
+{
+    int64_t at[8] = {0}, n = 1;
+    const int last = c->n_dims - 1;
+    const size_t row = (size_t)c->to[last] * c->n_bytes;
+    for (int d = 0; d < last; d++)
+        n *= c->to[d];
+    for (int64_t i = 0; i < n; i++) {
+        int64_t place = 0;
+        for (int d = 0; d <= last; d++)
+            place = place * c->from[d] + at[d];
+        memcpy(to + (size_t)i * row, from + (size_t)place * c->n_bytes, row);
+        for (int d = last - 1; d >= 0 && ++at[d] == c->to[d]; d--)
+            at[d] = 0;
+    }
+}
+
+static size_t exec_range_cl_bytes(const struct exec_crop *c, const int64_t *dims)
+{
+    size_t n = c->n_bytes;
+    for (int d = 0; d < c->n_dims; d++)
+        n *= (size_t)dims[d];
+    return n;
+}
+
+static enum exec_status exec_range_cl_set_one(struct exec_range_cl *range, int i, cl_command_queue queue,
+                                              const char *layer, const char *name, const void *data, size_t n_bytes,
+                                              struct exec_words *words)
+{
+    const struct exec_bucket *b = &range->r->buckets[i];
+    enum exec_status status;
+    unsigned char *cropped;
+    int k = 0;
+    while (k < b->n_crops && (strcmp(b->crops[k].layer, layer) != 0 || strcmp(b->crops[k].name, name) != 0))
+        k++;
+    if (k == b->n_crops)
+        return exec_net_cl_set(range->nets[i], queue, layer, name, data, n_bytes, words);
+    cropped = malloc(exec_range_cl_bytes(&b->crops[k], b->crops[k].to));
+    if (!cropped || exec_range_cl_bytes(&b->crops[k], b->crops[k].from) != n_bytes) {
+        free(cropped);
+        return exec_fail(words, EXEC_NO_MEMORY, "out of memory");
+    }
+    exec_range_cl_crop(&b->crops[k], data, cropped);
+    status = exec_net_cl_set(range->nets[i], queue, layer, name, cropped,
+                             exec_range_cl_bytes(&b->crops[k], b->crops[k].to), words);
+    free(cropped);
+    return status;
+}
+
+EXEC_API enum exec_status exec_range_cl_set(struct exec_range_cl *range, cl_command_queue queue, const char *layer,
+                                            const char *name, const void *data, size_t n_bytes,
+                                            struct exec_words *words)
+{
+    enum exec_status status = EXEC_OK;
+    for (int i = range->r->n_buckets - 1; status == EXEC_OK && i >= 0; i--)
+        status = exec_range_cl_set_one(range, i, queue, layer, name, data, n_bytes, words);
+    return status;
+}
+
+static size_t exec_range_cl_n(const struct exec_axes *p, size_t size)
+{
+    return p->n_axes < 0 ? p->outer * p->inner : p->outer * p->inner * size * (p->n_axes > 1 ? size : 1);
+}
+
+static enum exec_status exec_range_cl_own(struct exec_range_cl *range, int i, struct exec_words *words)
+{
+    const struct exec_range *r = range->r;
+    cl_int code = CL_SUCCESS;
+    if (!range->own[i])
+        range->own[i] = clCreateBuffer(range->context, CL_MEM_READ_WRITE,
+                                       exec_range_cl_n(&r->places[i], r->buckets[r->n_buckets - 1].size), NULL, &code);
+    return code == CL_SUCCESS ? EXEC_OK : exec_cl_failed(words, "arguments at the size of buckets of", r->name, code);
+}
+
+/* Copies what is there of an argument of `size` between buffers that are dense at two sizes. */
+static cl_int exec_range_cl_copy(const struct exec_axes *p, cl_command_queue queue, size_t size, cl_mem from,
+                                 size_t from_size, cl_mem to, size_t to_size)
+{
+    const size_t zero[3] = {0, 0, 0}, rows = p->n_axes > 1 ? size : 1;
+    const size_t region[3] = {size * p->inner, rows, p->outer};
+    return clEnqueueCopyBufferRect(queue, from, to, zero, zero, region, from_size * p->inner,
+                                   from_size * p->inner * (p->n_axes > 1 ? from_size : 1), to_size * p->inner,
+                                   to_size * p->inner * (p->n_axes > 1 ? to_size : 1), 0, NULL, NULL);
+}
+
+/* What is behind is 0: any number would do, but for places in tables, which are to be within them. */
+static enum exec_status exec_range_cl_pad(struct exec_range_cl *range, int i, cl_command_queue queue, size_t size,
+                                          size_t bucket, cl_mem from, struct exec_words *words)
+{
+    const struct exec_axes *p = &range->r->places[i];
+    const unsigned char zero = 0;
+    cl_int code = clEnqueueFillBuffer(queue, range->own[i], &zero, 1, 0, exec_range_cl_n(p, bucket), 0, NULL, NULL);
+    code = code == CL_SUCCESS ? exec_range_cl_copy(p, queue, size, from, size, range->own[i], bucket) : code;
+    return code == CL_SUCCESS ? EXEC_OK
+                              : exec_cl_failed(words, "an input at the size of a bucket of", range->r->name, code);
+}
+
+/* The numbers that attention reads: how many places there are. */
+static enum exec_status exec_range_cl_tell(struct exec_range_cl *range, int i, cl_command_queue queue, size_t size,
+                                           struct exec_words *words)
+{
+    const int32_t n = (int32_t)size;
+    enum exec_status status = exec_range_cl_own(range, i, words);
+    cl_int code = CL_SUCCESS;
+    if (status == EXEC_OK && range->told != size)
+        code = clEnqueueFillBuffer(queue, range->own[i], &n, sizeof n, 0, exec_range_cl_n(&range->r->places[i], size),
+                                   0, NULL, NULL);
+    range->told = status == EXEC_OK && code == CL_SUCCESS ? size : 0;
+    range->given[i] = range->own[i];
+    return code == CL_SUCCESS ? status : exec_cl_failed(words, "the length of", range->r->name, code);
+}
+
+static enum exec_status exec_range_cl_check(const struct exec_range_cl *range, int i, int shown, cl_mem mem,
+                                            size_t size, struct exec_words *words)
+{
+    const size_t needed = exec_range_cl_n(&range->r->places[i], size);
+    size_t n = 0;
+    if (!mem || clGetMemObjectInfo(mem, CL_MEM_SIZE, sizeof n, &n, NULL) != CL_SUCCESS || n < needed)
+        return exec_fail(words, EXEC_BAD_ARGUMENT,
+                         "argument %d: expected an OpenCL buffer of %zu bytes with %s=%zu, got %zu", shown, needed,
+                         range->r->name, size, n);
+    return EXEC_OK;
+}
+
+/* Arguments of a bucket's network out of the caller's. */
+static enum exec_status exec_range_cl_take(struct exec_range_cl *range, cl_command_queue queue, size_t size,
+                                           size_t bucket, const cl_mem *arguments, struct exec_words *words)
+{
+    enum exec_status status = EXEC_OK;
+    for (int i = 0, shown = 0; status == EXEC_OK && i < exec_range_cl_arguments(range); i++) {
+        const struct exec_axes *p = &range->r->places[i];
+        if (p->n_axes < 0) {
+            status = exec_range_cl_tell(range, i, queue, size, words);
+            continue;
+        }
+        range->given[i] = arguments[shown];
+        if (p->n_axes > 0)
+            status = exec_range_cl_check(range, i, shown, arguments[shown], size, words);
+        if (status == EXEC_OK && p->n_axes > 0 && size != bucket) {
+            status = exec_range_cl_own(range, i, words);
+            range->given[i] = range->own[i];
+            if (status == EXEC_OK && i < range->r->n_inputs)
+                status = exec_range_cl_pad(range, i, queue, size, bucket, arguments[shown], words);
+        }
+        shown++;
+    }
+    return status;
+}
+
+static enum exec_status exec_range_cl_give(struct exec_range_cl *range, cl_command_queue queue, size_t size,
+                                           size_t bucket, const cl_mem *arguments, struct exec_words *words)
+{
+    cl_int code = CL_SUCCESS;
+    for (int i = 0, shown = 0; code == CL_SUCCESS && i < exec_range_cl_arguments(range); i++) {
+        const struct exec_axes *p = &range->r->places[i];
+        if (i >= range->r->n_inputs && p->n_axes > 0 && size != bucket)
+            code = exec_range_cl_copy(p, queue, size, range->own[i], bucket, arguments[shown], size);
+        shown += p->n_axes >= 0;
+    }
+    return code == CL_SUCCESS ? EXEC_OK : exec_cl_failed(words, "an output of", range->r->name, code);
+}
+
+EXEC_API enum exec_status exec_range_cl_run(struct exec_range_cl *range, cl_command_queue queue, size_t size,
+                                            const cl_mem *arguments, struct exec_words *words)
+{
+    const struct exec_range *r;
+    enum exec_status status;
+    int i = 0;
+    if (!range || !queue || !arguments)
+        return exec_fail(words, EXEC_BAD_ARGUMENT, "expected an open network, a queue and its arguments");
+    r = range->r;
+    if (size < r->least || size > r->buckets[r->n_buckets - 1].size)
+        return exec_fail(words, EXEC_BAD_ARGUMENT, "%s=%zu: expected %zu to %zu", r->name, size, r->least,
+                         r->buckets[r->n_buckets - 1].size);
+    while (r->buckets[i].size < size)
+        i++;
+    exec_range_cl_leave(range, queue);
+    status = exec_range_cl_take(range, queue, size, r->buckets[i].size, arguments, words);
+    status = status == EXEC_OK ? exec_net_cl_run(range->nets[i], queue, range->given, words) : status;
+    return status == EXEC_OK ? exec_range_cl_give(range, queue, size, r->buckets[i].size, arguments, words) : status;
+}

@@ -1,0 +1,710 @@
+/* SPDX-License-Identifier: MIT */
+#include "kernels/graph_range.h"
+
+#include "core/buf.h"
+#include "kernels/graph_lower.h"
+#include "kernels/graph_ops.h"
+#include "kernels/strided_copy/strided_copy.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A node while its rule looks at it. */
+struct looking {
+    const struct graph *g, *other;
+    int64_t size, other_size, least;
+    const struct range_place *places; /* of nodes before it */
+    size_t i;
+    const struct graph_node *n;
+    const char *dim;
+    struct why *why;
+};
+
+/* Where an axis lies in a tensor's shape: dimension d has `outer` times the size times `inner` places. */
+struct spot {
+    int d;
+    int64_t outer, inner;
+};
+
+static enum err mixes(const struct looking *x, const char *how)
+{
+    return why_set(x->why, ERR_UNSUPPORTED, "%s (%s): %s %s, so that padding it is not exact", x->n->name,
+                   graph_op_name(x->n->op), how, x->dim);
+}
+
+static const struct graph_shape *shape_in(const struct looking *x, int k)
+{
+    return &x->g->nodes[x->n->in[k]].shape;
+}
+
+static const struct range_place *place_in(const struct looking *x, int k)
+{
+    return &x->places[x->n->in[k]];
+}
+
+/* False where the axis is in no dimension by itself. */
+static bool spot_of(const struct graph_shape *s, int64_t size, const struct range_axis *a, struct spot *out)
+{
+    *out = (struct spot){0, 1, 1};
+    for (int d = 0; d < s->rank; d++) {
+        const int64_t before = graph_stretch(s, 0, d), behind = graph_stretch(s, d + 1, s->rank);
+
+        if (a->outer % before || a->inner % behind || a->outer / before * size * (a->inner / behind) != s->dim[d])
+            continue;
+        *out = (struct spot){d, a->outer / before, a->inner / behind};
+        return true;
+    }
+    return false;
+}
+
+static struct range_axis axis_of(const struct graph_shape *s, const struct spot *at)
+{
+    return (struct range_axis){graph_stretch(s, 0, at->d) * at->outer,
+                               at->inner * graph_stretch(s, at->d + 1, s->rank)};
+}
+
+static bool same_axis(const struct range_axis *a, const struct range_axis *b)
+{
+    return a->outer == b->outer && a->inner == b->inner;
+}
+
+static bool same_place(const struct range_place *a, const struct range_place *b)
+{
+    bool same = a->n == b->n;
+
+    for (int k = 0; k < a->n && same; k++)
+        same = same_axis(&a->axis[k], &b->axis[k]);
+    return same;
+}
+
+/* Axes by how far out they are; false: a third one. */
+static bool put_axis(struct range_place *p, const struct range_axis *a)
+{
+    int at = p->n;
+
+    for (int k = 0; k < p->n; k++)
+        if (same_axis(&p->axis[k], a))
+            return true;
+    if (p->n == 2)
+        return false;
+    if (p->n && p->axis[0].outer > a->outer)
+        at = 0;
+    if (p->n && !at)
+        p->axis[1] = p->axis[0];
+    p->axis[at] = *a;
+    p->n++;
+    return true;
+}
+
+/* ---- rules: where the axes are in what a node gives ---- */
+
+typedef enum err rule(const struct looking *x, struct range_place *out);
+
+/* Of what reads nothing: dimensions that are as large as the size, or so many times. */
+static enum err given(const struct looking *x, struct range_place *out)
+{
+    const struct graph_shape *s = &x->n->shape, *t = &x->other->nodes[x->i].shape;
+
+    for (int d = 0; d < s->rank; d++) {
+        const struct spot at = {d, 1, s->dim[d] / x->size};
+        const struct range_axis a = axis_of(s, &at);
+
+        if (s->dim[d] != t->dim[d] && (s->dim[d] % x->size || !put_axis(out, &a)))
+            return mixes(x, "its sizes are no multiples of");
+    }
+    return ERR_OK;
+}
+
+/* The elements of the first input, in their order. */
+static enum err kept(const struct looking *x, struct range_place *out)
+{
+    *out = *place_in(x, 0);
+    return ERR_OK;
+}
+
+/* Inputs of one shape. */
+static enum err alike(const struct looking *x, struct range_place *out)
+{
+    for (int k = 1; k < x->n->n_in; k++)
+        if (!same_place(place_in(x, k), place_in(x, 0)))
+            return mixes(x, "its inputs differ in where they have");
+    return kept(x, out);
+}
+
+/* Rows, each by itself. */
+static enum err rows(const struct looking *x, struct range_place *out)
+{
+    const struct range_place *p = place_in(x, 0);
+    struct spot at;
+
+    for (int k = 0; k < p->n; k++) {
+        if (!spot_of(shape_in(x, 0), x->size, &p->axis[k], &at) || at.d != 0)
+            return mixes(x, "each row is computed of all that lies along");
+        out->axis[out->n++] = axis_of(&x->n->shape, &at);
+    }
+    return x->n->n_in > 1 && !same_place(out, place_in(x, 1)) ? mixes(x, "its inputs differ in where they have")
+                                                              : ERR_OK;
+}
+
+/* Does input k have, in dimension d of what the node gives, the axis or one number for all? */
+static bool follows(const struct looking *x, int k, const struct spot *at)
+{
+    const struct graph_shape *s = shape_in(x, k);
+    const struct range_place *p = place_in(x, k);
+    const int d = at->d - (x->n->shape.rank - s->rank);
+    struct spot own;
+
+    if (d < 0 || s->dim[d] == 1)
+        return true;
+    for (int a = 0; a < p->n; a++)
+        if (spot_of(s, x->size, &p->axis[a], &own) && own.d == d && own.outer == at->outer && own.inner == at->inner)
+            return true;
+    return false;
+}
+
+/* Broadcast. */
+static enum err spread(const struct looking *x, struct range_place *out)
+{
+    const struct graph_shape *y = &x->n->shape;
+
+    for (int k = 0; k < x->n->n_in; k++)
+        for (int a = 0; a < place_in(x, k)->n; a++) {
+            struct range_axis axis;
+            struct spot at;
+
+            if (!spot_of(shape_in(x, k), x->size, &place_in(x, k)->axis[a], &at))
+                return mixes(x, "an input has no dimension that is");
+            at.d += y->rank - shape_in(x, k)->rank;
+            for (int other = 0; other < x->n->n_in; other++)
+                if (!follows(x, other, &at))
+                    return mixes(x, "its inputs differ in where they have");
+            axis = axis_of(y, &at);
+            if (!put_axis(out, &axis))
+                return mixes(x, "it has more than two dimensions that are");
+        }
+    return ERR_OK;
+}
+
+/* A window of one pixel moves along rows and columns; a depthwise one has weights for each channel. */
+static bool is_by_pixel(const struct graph_node *n)
+{
+    const int64_t *key = n->key;
+
+    return key[GRAPH_R] == 1 && key[GRAPH_S] == 1 && key[GRAPH_STRIDE_H] == 1 && key[GRAPH_STRIDE_W] == 1 &&
+           !(key[GRAPH_TOP] || key[GRAPH_LEFT] || key[GRAPH_BOTTOM] || key[GRAPH_RIGHT]);
+}
+
+/* Images: the batch, of windows of one pixel rows and columns, channels that are computed by themselves. */
+static enum err images(const struct looking *x, struct range_place *out)
+{
+    const struct graph_node *n = x->n;
+    struct spot at;
+
+    for (int k = 0; k < place_in(x, 0)->n; k++) {
+        const bool found = spot_of(shape_in(x, 0), x->size, &place_in(x, 0)->axis[k], &at);
+        const bool pixel = (n->op == GRAPH_CONV2D || n->op == GRAPH_DEPTHWISE) && is_by_pixel(n);
+
+        if (!found || (at.d != 0 && !(pixel && (at.d > 1 || (n->op == GRAPH_DEPTHWISE && at.outer == 1)))))
+            return mixes(x, "its window covers several places along");
+        out->axis[out->n++] = axis_of(&n->shape, &at);
+    }
+    return n->n_in > 1 && !same_place(out, place_in(x, 1)) ? mixes(x, "its inputs differ in where they have") : ERR_OK;
+}
+
+/* Joined along the second dimension. */
+static enum err joined(const struct looking *x, struct range_place *out)
+{
+    struct spot at[2];
+
+    if (place_in(x, 0)->n != place_in(x, 1)->n)
+        return mixes(x, "its inputs differ in where they have");
+    for (int k = 0; k < place_in(x, 0)->n; k++) {
+        for (int i = 0; i < 2; i++)
+            if (!spot_of(shape_in(x, i), x->size, &place_in(x, i)->axis[k], &at[i]) || at[i].d == 1)
+                return mixes(x, "it joins tensors along");
+        if (at[0].d != at[1].d || at[0].outer != at[1].outer)
+            return mixes(x, "its inputs differ in where they have");
+        out->axis[out->n++] = axis_of(&x->n->shape, &at[0]);
+    }
+    return ERR_OK;
+}
+
+/* The middle one of three dimensions is taken away. */
+static enum err reduced(const struct looking *x, struct range_place *out)
+{
+    struct spot at;
+
+    for (int k = 0; k < place_in(x, 0)->n; k++) {
+        if (!spot_of(shape_in(x, 0), x->size, &place_in(x, 0)->axis[k], &at) || at.d == 1)
+            return mixes(x, "it reduces over");
+        at.d /= 2;
+        out->axis[out->n++] = axis_of(&x->n->shape, &at);
+    }
+    return ERR_OK;
+}
+
+/* b x m x k by b x n x k. */
+static enum err product(const struct looking *x, struct range_place *out)
+{
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < place_in(x, i)->n; k++) {
+            struct range_axis axis;
+            struct spot at;
+
+            if (!spot_of(shape_in(x, i), x->size, &place_in(x, i)->axis[k], &at) || at.d == 2)
+                return mixes(x, "it adds up products along");
+            at.d += i && at.d == 1;
+            axis = axis_of(&x->n->shape, &at);
+            if (!put_axis(out, &axis))
+                return mixes(x, "it has more than two dimensions that are");
+        }
+    return ERR_OK;
+}
+
+/* Tables by numbers: the rows of a table are found by number and may not be along it. */
+static enum err gathered(const struct looking *x, struct range_place *out)
+{
+    for (int k = 0; k < place_in(x, 0)->n; k++) {
+        struct spot at;
+
+        if (!spot_of(shape_in(x, 0), x->size, &place_in(x, 0)->axis[k], &at) || at.d == 1)
+            return mixes(x, "it picks rows along");
+        out->axis[out->n++] = axis_of(&x->n->shape, &at);
+    }
+    for (int k = 0; k < place_in(x, 1)->n; k++) {
+        const struct range_axis *a = &place_in(x, 1)->axis[k];
+        const struct spot at = {1, a->outer, a->inner};
+        const struct range_axis axis = axis_of(&x->n->shape, &at);
+
+        if (!put_axis(out, &axis))
+            return mixes(x, "it has more than two dimensions that are");
+    }
+    return ERR_OK;
+}
+
+/* t x i x b, from the first step on. */
+static enum err recurrent(const struct looking *x, struct range_place *out)
+{
+    const struct range_place *p = place_in(x, 0);
+    struct spot at;
+
+    for (int k = 0; k < p->n; k++) {
+        if (!spot_of(shape_in(x, 0), x->size, &p->axis[k], &at) || at.d == 1 || (at.d == 0 && at.outer * at.inner != 1))
+            return mixes(x, "a step is computed of all that lies along");
+        out->axis[out->n++] = axis_of(&x->n->shape, &at);
+    }
+    return ERR_OK;
+}
+
+static enum err state(const struct looking *x, struct range_place *out)
+{
+    struct spot at;
+
+    for (int k = 0; k < place_in(x, 0)->n; k++) {
+        if (!spot_of(shape_in(x, 0), x->size, &place_in(x, 0)->axis[k], &at) || at.d != 2)
+            return mixes(x, "it is the state behind the last step along");
+        at.d = 1;
+        out->axis[out->n++] = axis_of(&x->n->shape, &at);
+    }
+    return ERR_OK;
+}
+
+/* The dimension of rows in queries, keys and values. */
+static int rows_of(const struct graph_node *n)
+{
+    return strstr(n->words, "layout=blhd") ? 1 : 2;
+}
+
+/* Queries, each by itself, and keys, of which those behind lengths are not looked at. */
+static enum err attended(const struct looking *x, struct range_place *out)
+{
+    for (int i = 0; i < x->n->n_in; i++)
+        for (int k = 0; k < place_in(x, i)->n; k++) {
+            struct spot at;
+
+            if (!spot_of(shape_in(x, i), x->size, &place_in(x, i)->axis[k], &at) || at.outer * at.inner != 1 ||
+                (i < 3 && at.d != 0 && at.d != rows_of(x->n)))
+                return mixes(x, "heads or their numbers lie along");
+            if (i == 0)
+                out->axis[out->n++] = axis_of(&x->n->shape, &at);
+        }
+    return ERR_OK;
+}
+
+/* ---- copies ---- */
+
+/* What a stride, or the first place, of a copy moves along: in x, places before the axis, on it, behind it. */
+struct move {
+    int64_t outer, along, inner;
+};
+
+static bool move_of(int64_t s, int64_t t, const struct looking *x, int64_t inner, struct move *out)
+{
+    const int64_t block = inner * x->size, other_block = inner * x->other_size;
+
+    if (s < 0) { /* backwards behind the axis */
+        *out = (struct move){0, 0, s};
+        return s == t && -s < inner;
+    }
+    *out = (struct move){s / block, s % block / inner, s % block % inner};
+    return t / other_block == out->outer && t % other_block / inner == out->along &&
+           t % other_block % inner == out->inner;
+}
+
+/* A dimension of the copy that grows with the size: it goes along the axis one by one, with `*behind` places of each,
+ * or repeats. */
+static bool goes_along(const struct strided_dim *s, const struct strided_dim *t, const struct looking *x, int64_t inner,
+                       int64_t *behind)
+{
+    const int64_t q = s->stride > 0 && inner ? inner / s->stride : 1;
+
+    if (s->stride != t->stride || s->before || s->after || s->stride < 0 || (!inner && s->stride))
+        return false;
+    *behind = s->stride ? q : s->n / x->size;
+    return (!s->stride || q * s->stride == inner) && *behind > 0 && s->n % (x->size * *behind) == 0 &&
+           t->n == s->n / x->size * x->other_size;
+}
+
+/* Where a copy goes in x: along the axis, and from the first to the last place behind it. */
+struct reach {
+    int64_t along, least, most;
+};
+
+static bool extend(struct reach *r, int64_t n, const struct move *m)
+{
+    r->along += m->along * (n - 1);
+    *(m->inner < 0 ? &r->least : &r->most) += m->inner * (n - 1);
+    return true;
+}
+
+/* The axis of what a copy of x gives, whose axis has `inner` elements behind it (0: x has none). */
+static enum err copy_along(const struct looking *x, const struct strided_copy *s, const struct strided_copy *t,
+                           int64_t inner, struct range_place *out)
+{
+    struct move m = {0, 0, 0};
+    bool fits = s->mode == t->mode && (inner ? move_of(s->at, t->at, x, inner, &m) : s->at == t->at);
+    struct reach r = {m.along, m.inner, m.inner};
+    int64_t within = 1, behind = 1;
+
+    for (int d = 0; d < STRIDED_COPY_RANK && fits; d++) {
+        const struct strided_dim *a = &s->dim[d], *b = &t->dim[d];
+
+        fits = a->before == b->before && a->after == b->after;
+        if (fits && a->n != b->n) {
+            fits = goes_along(a, b, x, inner, &behind);
+            if (fits)
+                fits = put_axis(
+                    out, &(struct range_axis){strided_copy_elems(s) / within / behind / x->size, behind * within});
+        } else if (fits && a->n > 1)
+            fits = inner ? move_of(a->stride, b->stride, x, inner, &m) && extend(&r, a->n, &m) : a->stride == b->stride;
+        within *= strided_copy_length(s, d);
+    }
+    if (!fits || (inner && (r.least < 0 || r.most >= inner || (out->n ? r.along != 0 : r.along >= x->least))))
+        return mixes(x, "it is no copy, place by place, of what lies along");
+    return ERR_OK;
+}
+
+static enum err copied(const struct looking *x, struct range_place *out)
+{
+    struct workload w[2];
+    struct buf text[2];
+    enum err e = ERR_OK;
+
+    for (int k = 0; k < 2; k++) {
+        buf_init(&text[k], WORKLOAD_MAX_TEXT);
+        if (!e)
+            e = graph_node_workload(k ? x->other : x->g, x->i, DTYPE_F32, 0, &text[k], x->why);
+        if (!e)
+            e = workload_parse(buf_text(&text[k]), &w[k], x->why);
+    }
+    if (!e) {
+        const struct strided_copy s = strided_copy_of(&w[0]), t = strided_copy_of(&w[1]);
+        const struct range_place *p = place_in(x, 0);
+
+        e = p->n > 1 ? mixes(x, "it moves what has twice the dimension")
+                     : copy_along(x, &s, &t, p->n ? p->axis[0].inner : 0, out);
+    }
+    for (int k = 0; k < 2; k++)
+        buf_fini(&text[k]);
+    return e;
+}
+
+static rule *const rules[N_GRAPH_OPS] = {
+    [GRAPH_INPUT] = given,      [GRAPH_LENGTHS] = given,      [GRAPH_CONSTANT] = given,  [GRAPH_RESHAPE] = kept,
+    [GRAPH_QUANTIZE] = kept,    [GRAPH_ADD] = alike,          [GRAPH_ELTWISE] = spread,  [GRAPH_DENSE] = rows,
+    [GRAPH_DENSE4] = rows,      [GRAPH_SOFTMAX] = rows,       [GRAPH_NORM] = rows,       [GRAPH_CONV2D] = images,
+    [GRAPH_DEPTHWISE] = images, [GRAPH_POOL2D] = images,      [GRAPH_RESIZE] = images,   [GRAPH_CONCAT] = joined,
+    [GRAPH_REDUCE] = reduced,   [GRAPH_BATCH_GEMM] = product, [GRAPH_GATHER] = gathered, [GRAPH_RNN] = recurrent,
+    [GRAPH_STATE] = state,      [GRAPH_ATTENTION] = attended, [GRAPH_COPY] = copied,
+};
+
+/* ---- both graphs ---- */
+
+/* The same operator of the same tensors; a copy's strides are looked at by its rule. */
+static bool same_node(const struct graph_node *a, const struct graph_node *b)
+{
+    return a->op == b->op && strcmp(a->name, b->name) == 0 && a->n_in == b->n_in &&
+           memcmp(a->in, b->in, (size_t)a->n_in * sizeof a->in[0]) == 0 && a->relu == b->relu && a->relu6 == b->relu6 &&
+           a->curve == b->curve && a->avg == b->avg && a->bytes == b->bytes && a->shape.rank == b->shape.rank &&
+           memcmp(a->key, b->key, sizeof a->key) == 0 && (a->op == GRAPH_COPY || strcmp(a->words, b->words) == 0);
+}
+
+/* The axes are where sizes differ, and nowhere else. */
+static bool explains(const struct looking *x, const struct range_place *p)
+{
+    const struct graph_shape *s = &x->n->shape, *t = &x->other->nodes[x->i].shape;
+    bool has[GRAPH_MAX_RANK] = {false}, fits = true;
+    struct spot at;
+
+    for (int k = 0; k < p->n; k++) {
+        if (!spot_of(s, x->size, &p->axis[k], &at) || has[at.d])
+            return false;
+        has[at.d] = true;
+    }
+    for (int d = 0; d < s->rank; d++)
+        fits = fits && (has[d] ? s->dim[d] / x->size * x->other_size == t->dim[d] : s->dim[d] == t->dim[d]);
+    return fits;
+}
+
+/* All buckets have the same nodes, but for sizes. */
+static bool same_nodes(const struct graph *a, const struct graph *b)
+{
+    bool same = a->n_nodes == b->n_nodes && a->n_outputs == b->n_outputs;
+
+    for (size_t i = 0; i < a->n_nodes && same; i++)
+        same = same_node(&a->nodes[i], &b->nodes[i]);
+    return same;
+}
+
+static enum err look(struct looking *x, struct range_place *places)
+{
+    bool any = false;
+
+    if (x->g->n_nodes != x->other->n_nodes || x->g->n_outputs != x->other->n_outputs ||
+        memcmp(x->g->outputs, x->other->outputs, x->g->n_outputs * sizeof x->g->outputs[0]) != 0)
+        return why_set(x->why, ERR_UNSUPPORTED, "with %s=%lld the model is another graph than with %lld", x->dim,
+                       (long long)x->other_size, (long long)x->size);
+    for (size_t i = 0; i < x->g->n_nodes; i++) {
+        enum err e;
+
+        x->i = i;
+        x->n = &x->g->nodes[i];
+        if (!same_node(x->n, &x->other->nodes[i]))
+            return mixes(x, "what it computes depends on the size of");
+        assert(rules[x->n->op]);
+        e = rules[x->n->op](x, &places[i]);
+        if (!e && !explains(x, &places[i]))
+            e = mixes(x, "its sizes are no multiples of");
+        if (e)
+            return e;
+        any = any || (x->n->op == GRAPH_INPUT && places[i].n);
+    }
+    return any ? ERR_OK : why_set(x->why, ERR_INPUT, "no input has an open dimension %s", x->dim);
+}
+
+/* ---- lengths ---- */
+
+static bool needs_lengths(const struct range_bucket *b, size_t i)
+{
+    const struct graph_node *n = &b->graph.nodes[i];
+    struct spot at;
+
+    for (int k = 0; n->op == GRAPH_ATTENTION && k < b->places[n->in[1]].n; k++)
+        if (spot_of(&b->graph.nodes[n->in[1]].shape, b->size, &b->places[n->in[1]].axis[k], &at) && at.d == rows_of(n))
+            return true;
+    return false;
+}
+
+/* Puts a node in front of node `at`, which others know by its position. */
+static void put_node(struct range_bucket *b, size_t at, const struct graph_node *n)
+{
+    struct graph *g = &b->graph;
+
+    memmove(&g->nodes[at + 1], &g->nodes[at], (g->n_nodes - at) * sizeof g->nodes[0]);
+    memmove(&b->places[at + 1], &b->places[at], (g->n_nodes - at) * sizeof b->places[0]);
+    g->nodes[at] = *n;
+    b->places[at] = (struct range_place){.n = 0};
+    g->n_nodes++;
+    for (size_t i = at + 1; i < g->n_nodes; i++)
+        for (int k = 0; k < g->nodes[i].n_in; k++)
+            g->nodes[i].in[k] += g->nodes[i].in[k] >= (int)at;
+    for (size_t k = 0; k < g->n_outputs; k++)
+        g->outputs[k] += g->outputs[k] >= (int)at;
+}
+
+/* Attention over keys along the dimension reads how many there are, which the network is given behind its inputs. */
+static enum err read_lengths(struct range_bucket *b, struct why *why)
+{
+    struct graph_node lengths = {.name = RANGE_LENGTHS, .op = GRAPH_LENGTHS, .shape = {1, {1}}};
+    size_t at = 0, first = 0;
+
+    while (first < b->graph.n_nodes && !needs_lengths(b, first))
+        first++;
+    if (first == b->graph.n_nodes)
+        return ERR_OK;
+    for (size_t i = 0; i < b->graph.n_nodes; i++)
+        at = b->graph.nodes[i].op == GRAPH_INPUT ? i + 1 : at;
+    lengths.shape.dim[0] = b->graph.nodes[b->graph.nodes[first].in[0]].shape.dim[0];
+    put_node(b, at, &lengths);
+    for (size_t i = at; i < b->graph.n_nodes; i++) {
+        struct graph_node *n = &b->graph.nodes[i];
+        const size_t n_words = strlen(n->words);
+
+        if (!needs_lengths(b, i))
+            continue;
+        if (graph_reads_lengths(n) || n_words + sizeof " lengths=1" > sizeof n->words ||
+            b->graph.nodes[n->in[0]].shape.dim[0] != lengths.shape.dim[0])
+            return why_set(why, ERR_UNSUPPORTED, "%s: attention of another batch, or with lengths of its own", n->name);
+        snprintf(n->words + n_words, sizeof n->words - n_words, "%slengths=1", n_words ? " " : "");
+        n->in[n->n_in++] = (int)at;
+    }
+    return ERR_OK;
+}
+
+/* ---- buckets ---- */
+
+static enum err copy_graph(const struct graph *g, struct range_bucket *b)
+{
+    b->graph = *g;
+    b->graph.cap_nodes = g->n_nodes + 1; /* lengths */
+    b->graph.nodes = calloc(g->n_nodes + 1, sizeof *g->nodes);
+    b->places = calloc(g->n_nodes + 1, sizeof *b->places);
+    if (!b->graph.nodes || !b->places)
+        return ERR_NOMEM;
+    memcpy(b->graph.nodes, g->nodes, g->n_nodes * sizeof *g->nodes);
+    return ERR_OK;
+}
+
+static void bucket_fini(struct range_bucket *b)
+{
+    graph_fini(&b->graph);
+    free(b->places);
+    b->places = NULL;
+}
+
+enum err graph_range_add(struct graph_range *r, const struct graph *g, int64_t size, const struct graph *other,
+                         int64_t other_size, struct why *why)
+{
+    struct range_bucket b = {.size = size};
+    struct looking x = {
+        .g = g, .other = other, .size = size, .other_size = other_size, .least = r->least, .dim = r->name, .why = why};
+    enum err e;
+
+    assert(size > 1 && other_size > 1 && size != other_size);
+    if (r->n_buckets == RANGE_MAX_BUCKETS)
+        return why_set(why, ERR_LIMIT, "more than %d sizes of %s", RANGE_MAX_BUCKETS, r->name);
+    e = copy_graph(g, &b);
+    if (e)
+        why_set(why, e, "out of memory");
+    x.places = b.places;
+    if (!e)
+        e = look(&x, b.places);
+    if (!e)
+        e = read_lengths(&b, why);
+    if (!e && r->n_buckets && !same_nodes(&r->buckets[0].graph, &b.graph))
+        e = why_set(why, ERR_UNSUPPORTED, "with %s=%lld the model is another graph than with %lld", r->name,
+                    (long long)size, (long long)r->buckets[0].size);
+    if (e)
+        bucket_fini(&b);
+    else
+        r->buckets[r->n_buckets++] = b;
+    return e;
+}
+
+void graph_range_fini(struct graph_range *r)
+{
+    for (size_t i = 0; r && i < r->n_buckets; i++)
+        bucket_fini(&r->buckets[i]);
+    if (r)
+        r->n_buckets = 0;
+}
+
+const struct range_place *graph_range_argument(const struct range_bucket *b, size_t i, bool *is_lengths)
+{
+    size_t n = 0;
+
+    *is_lengths = false;
+    for (size_t k = 0; k < b->graph.n_nodes; k++)
+        if (graph_is_given(&b->graph.nodes[k]) && n++ == i) {
+            *is_lengths = b->graph.nodes[k].op == GRAPH_LENGTHS;
+            return &b->places[k];
+        }
+    assert(i - n < b->graph.n_outputs);
+    return &b->places[b->graph.outputs[i - n]];
+}
+
+/* ---- which sizes ---- */
+
+#define LEAST_BUCKET 2 /* of a size of 1 the graph may be another: what is transposed then lies as it did */
+
+size_t graph_range_sizes(int64_t least, int64_t most, int64_t sizes[RANGE_MAX_BUCKETS])
+{
+    const int64_t end = least > LEAST_BUCKET ? least : LEAST_BUCKET;
+    size_t n = 0;
+
+    for (int64_t size = most; n < RANGE_MAX_BUCKETS && (n == 0 || (size >= end && size < sizes[n - 1]));
+         size = (size + 1) / 2)
+        sizes[n++] = size;
+    for (size_t i = 0; i < n / 2; i++) {
+        const int64_t swapped = sizes[i];
+
+        sizes[i] = sizes[n - 1 - i];
+        sizes[n - 1 - i] = swapped;
+    }
+    return n;
+}
+
+/* The time of a bucket of just this length. */
+static double time_at(const int64_t *sizes, const double *time_ns, size_t n, int64_t length)
+{
+    size_t i = 0;
+
+    while (i + 1 < n && sizes[i] < length)
+        i++;
+    if (i == 0)
+        return time_ns[0];
+    return time_ns[i - 1] +
+           (time_ns[i] - time_ns[i - 1]) * (double)(length - sizes[i - 1]) / (double)(sizes[i] - sizes[i - 1]);
+}
+
+/* What bucket i takes for all lengths behind bucket `from` (n: behind none), in times of their own. */
+static double cost_of(const int64_t *sizes, const double *time_ns, size_t n, int64_t least, size_t from, size_t i)
+{
+    double sum = 0;
+
+    for (int64_t length = from == n ? least : sizes[from] + 1; length <= sizes[i]; length++)
+        sum += time_ns[i] / time_at(sizes, time_ns, n, length);
+    return sum;
+}
+
+double graph_range_choose(const int64_t *sizes, const double *time_ns, size_t n, int64_t least, size_t most,
+                          bool *chosen)
+{
+    double best[RANGE_MAX_BUCKETS][RANGE_MAX_BUCKETS]; /* with so many more, of which i is the last */
+    size_t before[RANGE_MAX_BUCKETS][RANGE_MAX_BUCKETS], k = 0;
+
+    assert(n > 0 && n <= RANGE_MAX_BUCKETS && most > 0);
+    most = most < n ? most : n;
+    for (size_t c = 0; c < most; c++)
+        for (size_t i = 0; i < n; i++) {
+            best[c][i] = c ? INFINITY : cost_of(sizes, time_ns, n, least, n, i);
+            before[c][i] = n;
+            for (size_t from = 0; c && from < i; from++) {
+                const double cost = best[c - 1][from] + cost_of(sizes, time_ns, n, least, from, i);
+
+                if (cost < best[c][i]) {
+                    best[c][i] = cost;
+                    before[c][i] = from;
+                }
+            }
+        }
+    for (size_t c = 1; c < most; c++)
+        k = best[c][n - 1] < best[k][n - 1] ? c : k;
+    memset(chosen, 0, n * sizeof *chosen);
+    for (size_t i = n - 1, c = k; i<n; i = before[c][i], c -= c> 0)
+        chosen[i] = true;
+    return best[k][n - 1] / (double)(sizes[n - 1] - least + 1);
+}

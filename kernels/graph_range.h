@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* graph_range.h - a network one of whose dimensions has any size of a range: graphs of the same model at some sizes,
+ * the buckets, each of which computes smaller sizes too, with anything behind what is there.
+ *
+ * That is exact where nothing that is there reads what is behind it. An operator's rule (graph_range.c) says where the
+ * dimension lies in what it gives, or that it mixes what lies along it, which is refused. Attention over keys along the
+ * dimension is made to read lengths. */
+#ifndef TUNE_KERNELS_GRAPH_RANGE_H
+#define TUNE_KERNELS_GRAPH_RANGE_H
+
+#include "core/err.h"
+#include "kernels/graph.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RANGE_MAX_BUCKETS 16
+#define RANGE_NAME_BYTES 64
+#define RANGE_LENGTHS "range_lengths" /* the node that attention reads lengths from */
+
+/* The dimension in a dense tensor: the elements are `outer` times its size times `inner`, row-major. Attention's masks
+ * may have it twice. */
+struct range_axis {
+    int64_t outer, inner;
+};
+struct range_place {
+    int n; /* 0: the tensor does not have it */
+    struct range_axis axis[2];
+};
+
+/* The graph at one size. */
+struct range_bucket {
+    int64_t size;
+    struct graph graph;
+    struct range_place *places; /* [graph.n_nodes] */
+};
+
+/* Buckets by size, the smallest first; they have the same nodes, and as many arguments. */
+struct graph_range {
+    char name[RANGE_NAME_BYTES], model[RANGE_NAME_BYTES]; /* of the dimension; of the graphs */
+    int64_t least, most;                                  /* both are sizes that it may have */
+    struct range_bucket buckets[RANGE_MAX_BUCKETS];
+    size_t n_buckets;
+};
+
+/* Appends a bucket: `g` is the model's graph at `size`, `other` at another size, from whose difference it is seen where
+ * the dimension is; sizes from r->least on are to be exact. ERR_UNSUPPORTED: what mixes along the dimension, or differs
+ * in another way, by its name; ERR_INPUT: no input has the dimension; ERR_LIMIT, ERR_NOMEM. */
+enum err graph_range_add(struct graph_range *r, const struct graph *g, int64_t size, const struct graph *other,
+                         int64_t other_size, struct why *why);
+void graph_range_fini(struct graph_range *r);
+
+/* The place in argument i of a bucket's network, inputs and lengths, then outputs; *is_lengths: it is lengths. */
+const struct range_place *graph_range_argument(const struct range_bucket *b, size_t i, bool *is_lengths);
+
+/* Sizes to measure between least and most, the smallest first: halves of the largest, to 2 at the least. */
+size_t graph_range_sizes(int64_t least, int64_t most, int64_t sizes[RANGE_MAX_BUCKETS]);
+
+/* Chooses at most `most` of n buckets, the largest among them, so that the mean over all lengths from `least` on of the
+ * time of the smallest chosen one that holds it, by the time that a bucket of just that length would take (between two
+ * times a straight line), is the least. `chosen`: [n]; that mean. */
+double graph_range_choose(const int64_t *sizes, const double *time_ns, size_t n, int64_t least, size_t most,
+                          bool *chosen);
+
+#endif

@@ -126,7 +126,7 @@ static void what_does_not_fit_is_refused(void **state)
     refused("q = input shape=1,2,6,4\nm = input shape=6\ny = attention q + q + q + m\n", "mask=");
     refused("q = input shape=1,2,6,4\nm = input shape=5\ny = attention q + q + q + m mask=k\n", "mask=");
     refused("q = input shape=1,2,6,4\ny = attention q + q + q mask=k\n", "mask=");
-    refused("q = input shape=1,2,6,4\ny = attention q + q + q lengths=1\n", "no lengths");
+    refused("q = input shape=1,2,6,4\ny = attention q + q + q lengths=1\n", "reads lengths, as its last tensor");
 }
 
 int main(void)

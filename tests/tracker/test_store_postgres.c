@@ -266,7 +266,7 @@ static void *waits(void *arg)
 /* Stopped, or its machine is, with the connections open: what waits for it ends, and says so. */
 static void a_server_that_stands_still_is_given_up(void **state)
 {
-    struct waiter all[] = {{waits_for_a_commit}, {waits_for_a_flush}, {waits_to_send}};
+    struct waiter all[] = {{.wait = waits_for_a_commit}, {.wait = waits_for_a_flush}, {.wait = waits_to_send}};
     const size_t n = sizeof all / sizeof *all;
     pthread_t thread;
 

@@ -62,7 +62,8 @@ static bool shows_all(const char *path)
 {
     char real[PATH_MAX];
 
-    return realpath(path, real) && (strcmp(real, "/") == 0 || strncmp(real, "/proc", 5) == 0);
+    return realpath(path, real) &&
+           (strcmp(real, "/") == 0 || (strncmp(real, "/proc", 5) == 0 && (!real[5] || real[5] == '/')));
 }
 
 enum err cage_check_sees(const char *sees, struct why *why)

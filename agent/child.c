@@ -316,7 +316,6 @@ cJSON *child_verify(struct child *c, const cJSON *request)
     const char *stage = "prepare";
     int64_t from = clock_now_ns(), late_ns = 0;
     struct verify_args in;
-    bool is_loaded;
     cJSON *reply;
     enum err e;
 
@@ -332,18 +331,15 @@ cJSON *child_verify(struct child *c, const cJSON *request)
         e = compile_and_load(c, &p, &why);
         from = clock_now_ns();
     }
-    is_loaded = p.loaded;
     if (!e && !c->ops->simulated) {
         stage = "verify";
         e = verify_passes(c, &p, &late_ns, &why);
-        if (!e && in.turned)
-            e = child_verify_turned(c, &p, &why);
     }
     p.report.build_ns += late_ns;
     reply = verify_reply(
         c, e, &why, &p,
         (struct verify_reply){.stage = e ? stage : "",
-                              .verify_ms = is_loaded ? (double)(clock_now_ns() - from - late_ns) * 1e-6 : 0});
+                              .verify_ms = p.loaded ? (double)(clock_now_ns() - from - late_ns) * 1e-6 : 0});
     child_program_fini(c, &p);
     if (c->lock_fd >= 0)
         lock_release(c->lock_fd);

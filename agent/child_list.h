@@ -15,8 +15,8 @@ STRUCT(describe_reply,
     TEXT(canary_why, EMPTY) BOOL(canary_unbuilt, MAY) BOOL(builds, MAY, OR(yes, true)) TEXT(builds_why, EMPTY)
     BOOL(compiles_apart, MAY) TEXT(compiler, EMPTY) TEXT(cage, EMPTY))
 
-/* turned: in the other order, too. once: passes of a sheet are left for timing */
-STRUCT(verify_args, TEXT(op, MAY) TEXT(program, MUST) TEXT(sheet, EMPTY) BOOL(turned, MAY))
+/* once: passes of a sheet are left for timing */
+STRUCT(verify_args, TEXT(op, MAY) TEXT(program, MUST) TEXT(sheet, EMPTY))
 STRUCT(verify_reply,
     TEXT(refused, MAY) TEXT(status, EMPTY) TEXT(stage, EMPTY) TEXT(why, EMPTY) REAL(build_ms, MAY)
     BOOL(build_cached, MAY) TEXT(compiler, EMPTY) TEXT(built_by, EMPTY) REAL(verify_ms, MAY) BOOL(once, MAY)

@@ -77,13 +77,6 @@ void child_words(const struct child *c, enum err e, const struct why *why, const
 /* The status of a trial that failed with `e`. */
 enum record_status status_of_err(enum err e);
 
-/* ---- child_turn.c ---- */
-
-/* Builds the program once more so that groups and work-items have their numbers from the last to the first, and runs
- * the first pass: what needs an order that nobody promised is ERR_WRONG. ERR_OK also where that cannot be: other
- * devices than CPUs over OpenCL, texts with subgroups. Unloads the program that is loaded. */
-enum err child_verify_turned(struct child *c, struct child_program *p, struct why *why);
-
 /* ---- child.c, child_time.c ---- */
 
 /* Answers; NULL on lack of memory. */

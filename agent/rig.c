@@ -349,10 +349,7 @@ static void ask_verify(struct rig *r, struct rig_builder *b, const struct trial 
                                           .run_s = t->run_s,
                                           .start_s = START_S,
                                           .memory_bytes = rig_memory_limit(t->memory_bytes)};
-    const struct verify_args args = {.op = "verify",
-                                     .program = program,
-                                     .sheet = sheet,
-                                     .turned = program == t->program_name.hex && trial_may_be_chosen(t)};
+    const struct verify_args args = {.op = "verify", .program = program, .sheet = sheet};
     const enum err e = want_build_child(r, b, &end->words);
 
     if (e) {

@@ -310,11 +310,6 @@ void trial_take_time(struct trial *t, const cJSON *item, const cJSON *reply)
     finish(t);
 }
 
-bool trial_may_be_chosen(const struct trial *t)
-{
-    return !t->rules.may_censor || !(t->rules.best_ns > 0);
-}
-
 cJSON *trial_time_request(const struct trial *t)
 {
     const struct timing_rules *r = &t->rules;

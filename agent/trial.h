@@ -75,9 +75,6 @@ void trial_take_verify(struct trial *t, const cJSON *reply);
 /* Takes one trial of a child's answer to `time`, with what the whole batch had in common: finishes the trial. */
 void trial_take_time(struct trial *t, const cJSON *item, const cJSON *batch);
 
-/* Is it no trial of a search that is compared with a best: a final, a baseline, what is measured by itself? */
-bool trial_may_be_chosen(const struct trial *t);
-
 /* The rules as the child wants them; NULL on lack of memory. */
 cJSON *trial_time_request(const struct trial *t);
 

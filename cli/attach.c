@@ -44,6 +44,7 @@ struct following {
     char *told;         /* the job as it was told last, JSON; NULL = not yet */
     struct job order;   /* of the job's body */
     bool has_order;     /* it is one of ours */
+    bool order_is_read; /* once: what is missing stays so */
     struct task *tasks; /* made of the order for the device of the first record; NULL = not yet, or it cannot be */
     size_t n_tasks;
 };
@@ -79,8 +80,9 @@ static void read_order(struct following *f, const cJSON *entry)
 {
     const cJSON *body = cJSON_GetObjectItemCaseSensitive(entry, "body");
 
-    if (f->has_order || !cJSON_IsString(body))
+    if (f->has_order || f->order_is_read || !cJSON_IsString(body))
         return;
+    f->order_is_read = true;
     f->has_order = job_parse(body->valuestring, strlen(body->valuestring), &f->order, NULL) == ERR_OK &&
                    cmd_fetch_files(f->client, &f->order, NULL) == ERR_OK;
     if (f->has_order)

@@ -136,7 +136,7 @@ static enum err check_names(struct calibrating *x)
             k++;
         if (!own)
             return why_set(x->why, ERR_INPUT, "%.300s: the model has no input %.100s; its first is %.100s",
-                           x->c->inputs, name, onnx_import_input(x->m, 0));
+                           x->c->inputs, name, onnx_import_input(x->m, 0) ? onnx_import_input(x->m, 0) : "none");
     }
     return ERR_OK;
 }

@@ -18,6 +18,8 @@ enum err deploy_check_device(const struct best_set *best, struct why *why)
 {
     for (size_t i = 1; i < best_n(best); i++) {
         const struct record *a = best_at(best, 0), *b = best_at(best, i);
+        if (!a || !b)
+            return why_set(why, ERR_NOMEM, "out of memory");
         if (!best_same_device(a, b) || strcmp(device_name(a), device_name(b)) != 0) {
             return why_set(why, ERR_INPUT,
                            "the log has records of two devices, %s (%.60s, %.12s) and %s (%.60s, %.12s); choose with "
@@ -137,7 +139,10 @@ enum err deploy_make(struct deploy_set *s, const struct best_set *best, const st
     if (e == ERR_OK && want)
         e = allow_nearest ? open_choices(&m, &choices) : check_missing(best, want, why);
     for (size_t i = 0; e == ERR_OK && i < (want ? want->n : best_n(best)); i++) {
-        e = want ? add(&m, want->layers[i].called, want->layers[i].workload) : add(&m, "", best_at(best, i)->workload);
+        const struct record *r = want ? NULL : best_at(best, i);
+        if (!want && !r)
+            return why_set(why, ERR_NOMEM, "out of memory");
+        e = want ? add(&m, want->layers[i].called, want->layers[i].workload) : add(&m, "", r->workload);
     }
     choices_close(choices);
     return e;

@@ -21,7 +21,8 @@ struct npz {
 };
 
 /* Reads `n` bytes of a file. ERR_INPUT: no such file, a damaged one, one of no array, another member than arrays, a
- * name twice; ERR_LIMIT beyond the maxima, before memory is taken for what is beyond; ERR_NOMEM. */
+ * name twice; ERR_LIMIT beyond the maxima, with memory for the floats of one array beyond them at the most; ERR_NOMEM.
+ */
 enum err npz_parse(const void *bytes, size_t n, struct npz *out, struct why *why);
 
 /* The same from a plain file; words begin with its path. ERR_NOT_FOUND, ERR_IO too. */

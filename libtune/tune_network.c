@@ -43,12 +43,8 @@ static enum tune_status open_ops(struct tune_network *n)
     n->ops = calloc((size_t)tables->n_plans + 1, sizeof(*n->ops));
     if (!n->ops)
         return no_memory();
-    for (int i = 0; i < tables->n_steps && s == EXEC_OK; i++) {
-        const int at = tables->steps[i].i_plan;
-
-        if (!n->ops[at])
-            s = exec_cl_op_open(n->t->session, tables->plans[at], &words, &n->ops[at]);
-    }
+    for (int i = 0; i < tables->n_plans && s == EXEC_OK; i++) /* all: the executor asks the first for its session */
+        s = exec_cl_op_open(n->t->session, tables->plans[i], &words, &n->ops[i]);
     if (s == EXEC_OK)
         s = exec_net_cl_open(n->context, tables, n->ops, &words, &n->net);
     return tune_fail_exec(s, &words);

@@ -56,7 +56,8 @@ enum err cuda_hold(struct device *d, const struct nvml_hold *wanted, struct why 
     if (!d->may_hold || (wanted->core_mhz == d->hold.core_mhz && wanted->power_w == d->hold.power_w))
         return ERR_OK;
     e = nvml_hold(&d->nvml, wanted, why);
-    d->hold = *wanted;
-    clock_sleep_ms(SETTLE_MS);
+    d->hold = e ? (struct nvml_hold){-1, -1} : *wanted; /* of what was refused half may be set */
+    if (!e)
+        clock_sleep_ms(SETTLE_MS);
     return e;
 }

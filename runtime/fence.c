@@ -144,8 +144,8 @@ void fence_read_only(const void *key, bool read_only)
         (void)mprotect(f->page, (size_t)(f->end - f->page), read_only ? PROT_READ : PROT_READ | PROT_WRITE);
 }
 
-/* Pages for n bytes between bands, `front`: at the beginning of the first one. */
-static bool map_pages(struct fence *f, size_t n, bool front)
+/* Pages for n bytes between bands. */
+static bool map_pages(struct fence *f, size_t n)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), room = (n + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     const uintptr_t pages = (room + page - 1) / page * page;
@@ -157,7 +157,7 @@ static bool map_pages(struct fence *f, size_t n, bool front)
         return false;
     f->page = f->map + BEYOND + GUARD_BYTES;
     f->end = f->page + pages;
-    f->begin = front ? f->page : f->end - room;
+    f->begin = f->end - room;
     assert(f->begin >= f->page && (uintptr_t)f->begin % ALIGNMENT == 0);
     (void)mprotect(f->map + BEYOND, f->n_map - 2 * BEYOND, PROT_READ | PROT_WRITE);
     return true;
@@ -165,11 +165,10 @@ static bool map_pages(struct fence *f, size_t n, bool front)
 
 void *fence_new(size_t n, const char *name)
 {
-    const char *how = getenv("TUNE_FENCE");
     struct fence *f = calloc(1, sizeof *f);
 
     assert(n > 2 * GUARD_BYTES);
-    if (!f || !map_pages(f, n - 2 * GUARD_BYTES, how && strcmp(how, FENCE_FRONT) == 0)) {
+    if (!f || !map_pages(f, n - 2 * GUARD_BYTES)) {
         free(f);
         return NULL;
     }

@@ -8,11 +8,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define FENCE_FRONT "front"
-
 /* Memory of n bytes, GUARD_BYTES of them at both ends a band; n > 2 * GUARD_BYTES. The bands and 1 MiB beyond are pages
  * without access. The end of what lies between them is at such a page but for its alignment of 128 bytes, its beginning
- * may be most of a page away; where TUNE_FENCE is FENCE_FRONT the other way round. `name`: for people, copied. Gives
+ * may be most of a page away. `name`: for people, copied. Gives
  * where the first band begins, and that is its key; NULL on lack of memory. fence_free it. */
 void *fence_new(size_t n, const char *name);
 

@@ -165,9 +165,12 @@ static bool parts_fit(const struct program_fill *f)
     case FILL_PREFIXES:
         return f->block >= 1 && f->plane >= 1 && f->plane % f->block == 0;
     case FILL_FILTERS:
-        return f->seen >= 1 && f->block >= 1 && f->plane >= 1 && f->plane % f->seen == 0 && f->block % f->plane == 0;
+        return f->seen >= 1 && f->block >= 1 && f->plane >= 1 && f->plane % f->seen == 0 && f->block % f->plane == 0 &&
+               f->lo <= 0;
     case FILL_NEAR:
-        return f->block >= 1;
+        return f->block >= 1 && f->hi >= 0 && f->hi <= (double)JSON_EXACT_MAX;
+    case FILL_VALUE:
+        return !f->zeros || (f->hi >= 0 && f->hi <= 7);
     case FILL_PICKS:
         return f->step > 0;
     default:

@@ -19,6 +19,7 @@ static int bundle_net_open(NAME_queue queue)
     status = bundle_net_check(queue);
     if (status != EXEC_OK || bundle_net)
         return status;
+    status = bundle_op(0, &op); /* of which the executor takes the session */
     for (int k = 0; k < N_NETWORKS; k++)
         for (int i = 0; status == EXEC_OK && i < networks[k]->n_steps; i++)
             status = bundle_op(networks[k]->steps[i].i_plan, &op);

@@ -189,26 +189,6 @@ static void what_is_out_of_bounds_is_a_crash(void **state)
     }
 }
 
-/* Right where groups, and work-items of a group, come one after another: of what may be chosen that shows. */
-static void what_needs_an_order_is_wrong(void **state)
-{
-    static const char *const needs[] = {
-        "y[i] = get_group_id(0) ? y[i - get_local_size(0)] - x[i - get_local_size(0)] + x[i] : x[i] + 1.0f;",
-        "__local float t[64]; t[get_local_id(0)] = x[i];\n"
-        "    y[i] = x[i] + (get_local_id(0) ? t[get_local_id(0) - 1] - x[i - 1] : 0.0f) + 1.0f;"};
-
-    (void)state;
-    for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++) {
-        char source[500];
-
-        snprintf(source, sizeof source,
-                 "__kernel void f(__global const float *x, __global float *y, int n)\n{\n"
-                 "    const int i = get_global_id(0);\n    %s\n}\n",
-                 needs[i]);
-        one(source, STATUS_WRONG, "verify", "with groups and work-items in the other order: pass exact");
-    }
-}
-
 static void a_group_too_large_is_over_the_limits(void **state)
 {
     struct sample m;
@@ -366,7 +346,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(an_endless_loop_is_a_timeout),
         cmocka_unit_test(a_wild_write_is_a_crash),
         cmocka_unit_test(what_is_out_of_bounds_is_a_crash),
-        cmocka_unit_test(what_needs_an_order_is_wrong),
         cmocka_unit_test(a_group_too_large_is_over_the_limits),
         cmocka_unit_test(eating_memory_is_over_the_limits),
         cmocka_unit_test(a_kernel_that_stops_writing_is_wrong),

@@ -249,8 +249,8 @@ static int is_open_to_all(const char *dir)
 }
 
 /* Where it cannot be, or would not get to its files, the cache is the agent's user's again: a root without rights
- * writes where root may. */
-static void take_user(unsigned uid, int e, const gid_t *groups, int n_groups, const char *cache_dir,
+ * writes where root may. 0 or an errno. */
+static int take_user(unsigned uid, int e, const gid_t *groups, int n_groups, const char *cache_dir,
                       struct cage_report *r)
 {
     if (uid && !e)
@@ -258,6 +258,7 @@ static void take_user(unsigned uid, int e, const gid_t *groups, int n_groups, co
     lack(r, "user of its own", e);
     if (e && cache_dir)
         (void)!lchown(cache_dir, geteuid(), getegid());
+    return e;
 }
 
 /* In the order that each step's rights last for. */
@@ -283,7 +284,9 @@ static void shut(const struct cage *c, const char *dir, const char *cache_dir, c
     lack(r, "no new privileges", prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? 0 : errno);
     lack(r, "Landlock", view_landlock(&v, own_root)); /* its paths are opened by who may open them */
     drop_bounds();
-    take_user(c->uid, c->uid && !own_root ? is_open_to_all(dir) : 0, groups, n_groups, cache_dir, r);
+    if (take_user(c->uid, c->uid && !own_root ? is_open_to_all(dir) : 0, groups, n_groups, cache_dir, r) && c->uid &&
+        !(c->spaces & CLONE_NEWUSER))
+        lack(r, "limit of processes", EPERM); /* root's are not counted */
     lack(r, "loss of capabilities", drop_capabilities());
     lack(r, "filter of system calls", cage_filter(strncmp(device, "cuda", 4) == 0, alone));
     view_fini(&v);

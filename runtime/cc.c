@@ -84,7 +84,7 @@ static enum err ask_version(struct cc *c, struct why *why)
 
     buf_init(&said, CC_LOG_BYTES);
     e = run(argv, &said, &status, why);
-    snprintf(c->name, sizeof c->name, "%s", slash ? slash + 1 : c->path);
+    snprintf(c->name, sizeof c->name, "%.47s", slash ? slash + 1 : c->path);
     snprintf(c->version, sizeof c->version, "%.*s", (int)strcspn(buf_text(&said), "\r\n"), buf_text(&said));
     buf_fini(&said);
     if (!e && (status != 0 || !c->version[0]))

@@ -5,8 +5,13 @@
 # and writes both to docs/results/<date>-verification.md. DIR: programs are there instead of build/bin.
 set -eu
 cd "$(dirname "$0")/.."
+. scripts/common.sh
 trials=${1:-12}
 bin=${2:-build/bin}
+case "$trials" in
+--help | -h) head_comment scripts/bench_verify.sh ;;
+*[!0-9]* | 0) fail "expected a number of trials of each layer, not '$trials'" ;;
+esac
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 

@@ -441,6 +441,8 @@ static void a_private_folder_is_worked_in_by_its_user(void **state)
     assert_int_equal(chmod(tmp, 0755), 0);
     if (layers & BY_USER)
         expect_said(lacks, "user of its own", (layers & BY_ROOT) != 0);
+    if ((layers & BY_USER) && !(layers & BY_ROOT))
+        expect_said(lacks, "limit of processes", false);
 }
 
 static long size_of(const char *path)

@@ -251,7 +251,7 @@ static int is_open_to_all(const char *dir)
 /* Where it cannot be, or would not get to its files, the cache is the agent's user's again: a root without rights
  * writes where root may. 0 or an errno. */
 static int take_user(unsigned uid, int e, const gid_t *groups, int n_groups, const char *cache_dir,
-                      struct cage_report *r)
+                     struct cage_report *r)
 {
     if (uid && !e)
         e = become(uid, groups, n_groups);

@@ -68,7 +68,7 @@ class Cuda(unittest.TestCase):
             self.assertNotEqual(result["status"], "ok")
         with self.assertRaisesRegex(tune.TuneError, "the kernel's text has no variable named tabs"):
             tune.tune_kernel("mix", SOURCE, N, ARGS, PARAMS, **{**SPEC, "cmem_args": {"tabs": TAPS}})
-        with self.assertRaisesRegex(ValueError, "verify: a function is called for OpenCL kernels only"):
+        with self.assertRaisesRegex(ValueError, "verify: a function is not called for CUDA kernels"):
             tune.tune_kernel("mix", SOURCE, N, ARGS, PARAMS, **{**SPEC, "verify": lambda a, b: True})
 
 

@@ -316,8 +316,10 @@ static enum err put_parts(const struct deploy_set *s, const char *const *names, 
 
 enum err deploy_network_source(const struct deploy_set *s, struct buf *out, struct why *why)
 {
-    static const char *const opencl[] = {"network.h", "network_cl.h", "pages_cl.h", "pages_cl.c", "network_cl.c", NULL};
-    static const char *const cuda[] = {"network.h", "network_cu.h", "network_cu.c", NULL};
+    static const char *const opencl[] = {"network.h",  "network_find.h", "network_find.c", "network_cl.h",
+                                         "pages_cl.h", "pages_cl.c",     "network_cl.c",   NULL};
+    static const char *const cuda[] = {"network.h",    "network_find.h", "network_find.c",
+                                       "network_cu.h", "network_cu.c",   NULL};
     static const char *const of_range[] = {"range_cl.h", "range_cl.c", NULL};
     const bool is_cuda = deploy_set_is_cuda(s);
     const char *const api[] = {is_cuda ? "api_network_cu.c" : "api_network_cl.c", "api_network.c",

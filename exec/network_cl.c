@@ -4,6 +4,7 @@
 
 #include "exec/common.h"
 #include "exec/exec_cl_parts.h"
+#include "exec/network_find.h"
 #include "exec/pages_cl.h"
 
 #include <stdlib.h>
@@ -33,30 +34,6 @@ struct exec_net_cl {
     int n_grown;     /* of the session, when steps were bound */
     struct exec_pages pages;
 };
-
-static int exec_net_cl_count(const struct exec_plan *plan, int weights)
-{
-    int n = 0;
-    for (int i = 0; i < plan->n_buffers; i++) {
-        const enum exec_role role = plan->buffers[i].role;
-        n += weights ? role == EXEC_WEIGHT : role == EXEC_INPUT || role == EXEC_OUTPUT;
-    }
-    return n;
-}
-
-/* Weight k of a plan. */
-static const struct exec_buffer *exec_net_cl_weight(const struct exec_plan *plan, int k)
-{
-    for (int i = 0; i < plan->n_buffers; i++)
-        if (plan->buffers[i].role == EXEC_WEIGHT && k-- == 0)
-            return &plan->buffers[i];
-    return NULL;
-}
-
-static const struct exec_plan *exec_net_cl_plan(const struct exec_net_cl *net, int i_step)
-{
-    return net->n->plans[net->n->steps[i_step].i_plan];
-}
 
 static enum exec_status exec_net_cl_slots(struct exec_net_cl *net, struct exec_words *words)
 {
@@ -100,33 +77,22 @@ static enum exec_status exec_net_cl_parts(struct exec_net_cl *net, struct exec_w
                               : exec_cl_failed(words, "parts of memory between the layers of", net->n->name, code);
 }
 
-/* The step of a layer; -1: there is none. */
-static int exec_net_cl_layer(const struct exec_net_cl *net, const char *layer)
-{
-    int i = net->n->n_steps - 1;
-    while (i >= 0 && strcmp(net->n->steps[i].layer, layer) != 0)
-        i--;
-    return i;
-}
-
 static enum exec_status exec_net_cl_steps(struct exec_net_cl *net, struct exec_words *words)
 {
     int most = 0;
-    for (int i = 0; i < net->n->n_steps; i++) {
-        const struct exec_plan *plan = exec_net_cl_plan(net, i);
-        const int n = exec_net_cl_count(plan, 0);
-        if (n != net->n->steps[i].n_values) {
-            return exec_fail(words, EXEC_BAD_ARGUMENT, "step %s has %d tensors, its plan %d", net->n->steps[i].layer,
-                             net->n->steps[i].n_values, n);
-        }
-        most = n > most ? n : most;
-        net->steps[i].n_weights = exec_net_cl_count(plan, 1);
-        net->steps[i].given = calloc((size_t)net->steps[i].n_weights + 1, sizeof(cl_mem));
-        net->steps[i].from = calloc((size_t)plan->n_buffers + 1, sizeof(int));
-        net->steps[i].i_base = net->base ? exec_net_cl_layer(net->base, net->n->steps[i].layer) : -1;
-        if (!net->steps[i].given || !net->steps[i].from)
+    const enum exec_status status = exec_net_check(net->n, &most, words);
+    for (int i = 0; status == EXEC_OK && i < net->n->n_steps; i++) {
+        struct exec_net_cl_step *step = &net->steps[i];
+        const struct exec_plan *plan = exec_net_plan(net->n, i);
+        step->n_weights = exec_net_weights(plan);
+        step->given = calloc((size_t)step->n_weights + 1, sizeof(cl_mem));
+        step->from = calloc((size_t)plan->n_buffers + 1, sizeof(int));
+        step->i_base = net->base ? exec_net_layer(net->base->n, net->n->steps[i].layer) : -1;
+        if (!step->given || !step->from)
             return exec_fail(words, EXEC_NO_MEMORY, "out of memory");
     }
+    if (status != EXEC_OK)
+        return status;
     net->tensors = calloc((size_t)most + 1, sizeof *net->tensors);
     return net->tensors ? EXEC_OK : exec_fail(words, EXEC_NO_MEMORY, "out of memory");
 }
@@ -219,20 +185,6 @@ EXEC_API void exec_net_cl_close(struct exec_net_cl *net)
     free(net);
 }
 
-/* The words on an unknown weight list those of the layer. */
-static enum exec_status exec_net_cl_no_weight(const struct exec_net_cl *net, int i_step, const char *name,
-                                              struct exec_words *words)
-{
-    const struct exec_plan *plan = exec_net_cl_plan(net, i_step);
-    char list[256] = "";
-    for (int k = 0; k < net->steps[i_step].n_weights; k++) {
-        strncat(list, k > 0 ? ", " : "", sizeof list - strlen(list) - 1);
-        strncat(list, exec_net_cl_weight(plan, k)->id, sizeof list - strlen(list) - 1);
-    }
-    return exec_fail(words, EXEC_BAD_ARGUMENT, "layer %s of %s has no weight '%.60s'; it has: %s",
-                     net->n->steps[i_step].layer, net->n->name, name, list[0] != '\0' ? list : "none");
-}
-
 #define EXEC_NET_CL_PIECE ((size_t)1 << 18) /* bytes of both that are compared at a time */
 
 /* Have two buffers of n bytes the same content? */
@@ -262,11 +214,11 @@ static void exec_net_cl_share(struct exec_net_cl *net, int i_step, cl_command_qu
 {
     struct exec_net_cl_step *step = &net->steps[i_step];
     const struct exec_cl_weights *theirs = step->i_base >= 0 ? net->base->steps[step->i_base].packed : NULL;
-    const struct exec_plan *plan = exec_net_cl_plan(net, i_step);
+    const struct exec_plan *plan = exec_net_plan(net->n, i_step);
     for (int k = 0; k < step->packed->n_mems; k++) {
         step->from[k] = 0;
         for (int m = 0; theirs && step->packed->mems[k] && !step->from[k] && m < theirs->n_mems; m++) {
-            const struct exec_buffer *b = &exec_net_cl_plan(net->base, step->i_base)->buffers[m];
+            const struct exec_buffer *b = &exec_net_plan(net->base->n, step->i_base)->buffers[m];
             if (!theirs->mems[m] || b->n_bytes != plan->buffers[k].n_bytes || strcmp(b->id, plan->buffers[k].id) != 0 ||
                 !exec_net_cl_same(queue, step->packed->mems[k], theirs->mems[m], b->n_bytes))
                 continue;
@@ -316,23 +268,15 @@ static enum exec_status exec_net_cl_pack(struct exec_net_cl *net, int i_step, cl
 EXEC_API enum exec_status exec_net_cl_set(struct exec_net_cl *net, cl_command_queue queue, const char *layer,
                                           const char *name, const void *data, size_t n_bytes, struct exec_words *words)
 {
-    const struct exec_buffer *b = NULL;
-    int i_step, k = 0;
+    int i_step = 0, k = 0;
+    enum exec_status status;
     cl_int code;
     cl_mem mem;
     if (!net || !queue || !layer || !name || !data)
         return exec_fail(words, EXEC_BAD_ARGUMENT, "expected an open network, a queue, a layer, a weight and its data");
-    i_step = exec_net_cl_layer(net, layer);
-    if (i_step < 0)
-        return exec_fail(words, EXEC_BAD_ARGUMENT, "%s has no layer '%.60s'", net->n->name, layer);
-    while ((b = exec_net_cl_weight(exec_net_cl_plan(net, i_step), k)) != NULL && strcmp(b->id, name) != 0)
-        k++;
-    if (!b)
-        return exec_net_cl_no_weight(net, i_step, name, words);
-    if (b->n_bytes != n_bytes) {
-        return exec_fail(words, EXEC_BAD_ARGUMENT, "weight %s of layer %s: expected %zu bytes, not %zu", name, layer,
-                         b->n_bytes, n_bytes);
-    }
+    status = exec_net_find(net->n, layer, name, n_bytes, &i_step, &k, words);
+    if (status != EXEC_OK)
+        return status;
     mem = clCreateBuffer(net->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, n_bytes, (void *)data, &code);
     if (code != CL_SUCCESS)
         return exec_cl_failed(words, "weight of layer", layer, code);
@@ -373,7 +317,7 @@ static size_t exec_net_cl_bytes(const struct exec_net_cl *net)
         n += exec_pages_room(net->n->slot_bytes[i]);
     for (int i = 0; i < net->n->n_steps; i++)
         for (int k = 0; k < net->steps[i].packed->n_mems; k++)
-            n += net->steps[i].packed->mems[k] ? exec_pages_room(exec_net_cl_plan(net, i)->buffers[k].n_bytes) : 0;
+            n += net->steps[i].packed->mems[k] ? exec_pages_room(exec_net_plan(net->n, i)->buffers[k].n_bytes) : 0;
     return n;
 }
 
@@ -406,7 +350,7 @@ static void exec_net_cl_gather(struct exec_net_cl *net, cl_command_queue queue)
         for (int k = 0; k < net->steps[i].packed->n_mems; k++)
             if (net->steps[i].packed->mems[k])
                 exec_net_cl_move(net, queue, &net->steps[i].packed->mems[k],
-                                 exec_net_cl_plan(net, i)->buffers[k].n_bytes);
+                                 exec_net_plan(net->n, i)->buffers[k].n_bytes);
 }
 
 /* Does a step read or write what the caller gives with each run? */

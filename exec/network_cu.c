@@ -4,6 +4,7 @@
 
 #include "exec/common.h"
 #include "exec/exec_cu_parts.h"
+#include "exec/network_find.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,21 +30,6 @@ struct exec_net_cu {
     int cannot;                   /* capture was tried in vain */
 };
 
-static int exec_net_cu_count(const struct exec_plan *plan, int weights)
-{
-    int n = 0;
-    for (int i = 0; i < plan->n_buffers; i++) {
-        const enum exec_role role = plan->buffers[i].role;
-        n += weights ? role == EXEC_WEIGHT : role == EXEC_INPUT || role == EXEC_OUTPUT;
-    }
-    return n;
-}
-
-static const struct exec_plan *exec_net_cu_plan(const struct exec_net_cu *net, int i_step)
-{
-    return net->n->plans[net->n->steps[i_step].i_plan];
-}
-
 static enum exec_status exec_net_cu_slots(struct exec_net_cu *net, struct exec_words *words)
 {
     enum exec_status status = exec_cu_enter(net->s, words);
@@ -61,19 +47,15 @@ static enum exec_status exec_net_cu_slots(struct exec_net_cu *net, struct exec_w
 static enum exec_status exec_net_cu_steps(struct exec_net_cu *net, struct exec_words *words)
 {
     int most = 0;
-    for (int i = 0; i < net->n->n_steps; i++) {
-        const struct exec_plan *plan = exec_net_cu_plan(net, i);
-        const int n = exec_net_cu_count(plan, 0);
-        if (n != net->n->steps[i].n_values) {
-            return exec_fail(words, EXEC_BAD_ARGUMENT, "step %s has %d tensors, its plan %d", net->n->steps[i].layer,
-                             net->n->steps[i].n_values, n);
-        }
-        most = n > most ? n : most;
-        net->steps[i].n_weights = exec_net_cu_count(plan, 1);
+    const enum exec_status status = exec_net_check(net->n, &most, words);
+    for (int i = 0; status == EXEC_OK && i < net->n->n_steps; i++) {
+        net->steps[i].n_weights = exec_net_weights(exec_net_plan(net->n, i));
         net->steps[i].given = calloc((size_t)net->steps[i].n_weights + 1, sizeof(void *));
         if (!net->steps[i].given)
             return exec_fail(words, EXEC_NO_MEMORY, "out of memory");
     }
+    if (status != EXEC_OK)
+        return status;
     net->tensors = calloc((size_t)most + 1, sizeof *net->tensors);
     return net->tensors ? EXEC_OK : exec_fail(words, EXEC_NO_MEMORY, "out of memory");
 }
@@ -146,29 +128,6 @@ EXEC_API void exec_net_cu_close(struct exec_net_cu *net)
 
 /* ---- weights ---- */
 
-/* Weight k of a plan. */
-static const struct exec_buffer *exec_net_cu_weight(const struct exec_plan *plan, int k)
-{
-    for (int i = 0; i < plan->n_buffers; i++)
-        if (plan->buffers[i].role == EXEC_WEIGHT && k-- == 0)
-            return &plan->buffers[i];
-    return NULL;
-}
-
-/* The words on an unknown weight list those of the layer. */
-static enum exec_status exec_net_cu_no_weight(const struct exec_net_cu *net, int i_step, const char *name,
-                                              struct exec_words *words)
-{
-    const struct exec_plan *plan = exec_net_cu_plan(net, i_step);
-    char list[256] = "";
-    for (int k = 0; k < net->steps[i_step].n_weights; k++) {
-        strncat(list, k > 0 ? ", " : "", sizeof list - strlen(list) - 1);
-        strncat(list, exec_net_cu_weight(plan, k)->id, sizeof list - strlen(list) - 1);
-    }
-    return exec_fail(words, EXEC_BAD_ARGUMENT, "layer %s of %s has no weight '%.60s'; it has: %s",
-                     net->n->steps[i_step].layer, net->n->name, name, list[0] != '\0' ? list : "none");
-}
-
 /* Packs a step that has all of its weights; otherwise nothing is done. A graph has the old ones in it. */
 static enum exec_status exec_net_cu_pack(struct exec_net_cu *net, int i_step, struct CUstream_st *stream,
                                          struct exec_words *words)
@@ -197,23 +156,14 @@ static enum exec_status exec_net_cu_pack(struct exec_net_cu *net, int i_step, st
 EXEC_API enum exec_status exec_net_cu_set(struct exec_net_cu *net, struct CUstream_st *stream, const char *layer,
                                           const char *name, const void *data, size_t n_bytes, struct exec_words *words)
 {
-    const struct exec_buffer *b = NULL;
     int i_step = 0, k = 0;
+    enum exec_status status;
     void *copy;
     if (!net || !layer || !name || !data)
         return exec_fail(words, EXEC_BAD_ARGUMENT, "expected an open network, a layer, a weight and its data");
-    while (i_step < net->n->n_steps && strcmp(net->n->steps[i_step].layer, layer) != 0)
-        i_step++;
-    if (i_step == net->n->n_steps)
-        return exec_fail(words, EXEC_BAD_ARGUMENT, "%s has no layer '%.60s'", net->n->name, layer);
-    while ((b = exec_net_cu_weight(exec_net_cu_plan(net, i_step), k)) != NULL && strcmp(b->id, name) != 0)
-        k++;
-    if (!b)
-        return exec_net_cu_no_weight(net, i_step, name, words);
-    if (b->n_bytes != n_bytes) {
-        return exec_fail(words, EXEC_BAD_ARGUMENT, "weight %s of layer %s: expected %zu bytes, not %zu", name, layer,
-                         b->n_bytes, n_bytes);
-    }
+    status = exec_net_find(net->n, layer, name, n_bytes, &i_step, &k, words);
+    if (status != EXEC_OK)
+        return status;
     copy = malloc(n_bytes + 1);
     if (!copy)
         return exec_fail(words, EXEC_NO_MEMORY, "out of memory");

@@ -39,8 +39,8 @@ holds cnn QDQ QInt8 1 nchw per_channel
 holds cnn QOperator QUInt8 1 nchw8c per_channel
 [ "$how" = full ] || exit 0
 "$python" "$root/tests/onnx/networks.py" "$dir/nets" --width 0.25 --size 64 "${@:-mobilenet_v2}" >"$dir/names" 2>"$dir/make.out" || fail "no models"
-while read -r name; do
-    holds "$dir/nets/$name.onnx" QDQ QUInt8 2 nchw16c per_channel
-    holds "$dir/nets/$name.onnx" QDQ QInt8 2 nchw16c
-    holds "$dir/nets/$name.onnx" QOperator QUInt8 2 nchw16c
+while read -r model; do
+    holds "$dir/nets/$model.onnx" QDQ QUInt8 2 nchw16c per_channel
+    holds "$dir/nets/$model.onnx" QDQ QInt8 2 nchw16c
+    holds "$dir/nets/$model.onnx" QOperator QUInt8 2 nchw16c
 done <"$dir/names"

@@ -261,7 +261,7 @@ enum err i8_tile_fallback(const struct conv_shape *z, enum dtype x, const struct
                                       {"vw", t.vw},
                                       {"cb", cb < most ? cb : most},
                                       {"ku", power_within((in_place ? own_block(z) : cb) / 4, 4)},
-                                      {"us", whole_row(&pixels, &t) && share_computed(&pixels, &t) < 1},
+                                      {"us", cb >= 16 && whole_row(&pixels, &t) && share_computed(&pixels, &t) < 1},
                                       {"tiles", tiles},
                                       {"wg", 1},
                                       {"order", 0},

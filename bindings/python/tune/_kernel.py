@@ -18,6 +18,9 @@ Result = "dict[str, Any]"
 MANY = 1_000_000  # trials of a Runner, which ends when it is closed, and of strategies that take all configs
 
 
+ATOL = 1e-6  # Kernel Tuner's, which a verify function gets where none is given
+
+
 #: What each result has beside its parameters.
 _EMPTY = {"time": 1.0, "times": [1.0], "status": "ok", "compile_time": 1.0, "verification_time": 1.0, "benchmark_time": 1.0,
           "timestamp": "", "energy": 1.0}
@@ -246,7 +249,7 @@ def verify_results(
 
     names = list(kernel.tune_params)
     context = None if kernel.language in _spec.FUNCTIONS else _opencl.Context()
-    more = {"atol": atol} if _takes_atol(verify) else {}
+    more = {"atol": ATOL if atol is None else atol} if _takes_atol(verify) else {}
     for r in results:
         if r["status"] == "ok":
             config = {n: r[n] for n in names}

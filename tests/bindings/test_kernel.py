@@ -266,6 +266,13 @@ tune.tune_kernel("add", SOURCE, N, ARGS, {{"block_size_x": list(range(1, 2000))}
                 tuned(**more)
         with self.assertRaisesRegex(TypeError, "argument arg0: expected a numpy array"):
             tune.tune_kernel("add", SOURCE, N, [1.0], PARAMS)
+        with self.assertRaisesRegex(TypeError, "argument arg0: a complex scalar"):
+            tune.tune_kernel("add", SOURCE, N, [np.complex64(1)], PARAMS)
+        with open("theirs.json", "w", encoding="utf-8") as f:  # a cache of Kernel Tuner's
+            f.write('{"device_name": "x", "cache": {\n"1": {"VEC": 1, "time": 1.0}\n}}')
+        with self.assertRaisesRegex(tune.TuneError, "theirs.json: this is no log, and is left as it is"):
+            tuned(cache="theirs.json")
+        self.assertEqual(os.path.getsize("theirs.json"), 63)
         with self.assertRaisesRegex(TypeError, "argument arg0: bytes of another order"):
             tune.tune_kernel("add", SOURCE, N, [A.astype(A.dtype.newbyteorder())], PARAMS)
         for words, values in (("expected a list of numbers or words, not 'ab'", "ab"), ("not 3", 3), ("not \\[None\\]", [None])):

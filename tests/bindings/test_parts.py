@@ -326,6 +326,12 @@ class Runs(unittest.TestCase):
         with self.assertRaisesRegex(ZeroDivisionError, "mine"):
             tune.run(device=REPLAY, trials=1000, strategy=Walk(3))
 
+    def test_a_plot_of_a_knob_that_no_trial_has_is_refused(self):
+        records = [{"purpose": "search", "status": "ok", "time_ns": 5.0, "workload": "w", "knobs": {"a": 1}}]
+        for words, more in (("no good trial has the knob b: there are a", ("b",)), ("no good trial of v has the knob a", ("a", None, "v"))):
+            with self.assertRaisesRegex(ValueError, words):
+                tune.plot.knob(records, *more)
+
     def test_a_searcher_of_two_spaces_is_refused(self):
         handle = _search.serve(Walk())
         start = {"event": "start", "knobs": {"a": [1]}, "constraints": [], "budget": 1, "seed": 0}

@@ -81,6 +81,8 @@ def _type_of(dtype: Any, where: str) -> "dict[str, Any]":
 
 def _scalar(value: Any, where: str) -> Any:
     number = value.item()
+    if isinstance(number, complex):
+        raise TypeError(f"{where}: a complex scalar is not taken: expected an array of one, or its two parts")
     if isinstance(number, int) and abs(number) > LARGEST:
         raise ValueError(f"{where}: {number} is beyond 2^53")
     return int(number) if isinstance(number, bool) else number

@@ -56,6 +56,20 @@ static void pass_warning(const char *path, int64_t i_line, const char *words, vo
         o->warn(path, i_line, words, o->arg);
 }
 
+/* Of a file without a good line: a log that was damaged, or torn at its first record, still begins as one. */
+static bool is_foreign(const char *path)
+{
+    static const char head[] = "{\"schema\":";
+    char text[sizeof head - 1];
+    struct stat st;
+    FILE *f = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? fopen(path, "re") : NULL;
+    const size_t n = f ? fread(text, 1, sizeof text, f) : 0;
+
+    if (f)
+        fclose(f);
+    return memcmp(text, head, n) != 0;
+}
+
 /* Holds the log until joblog_close: two runs on one log would each measure all of it. The lock is the open file's own
  * (OFD), so appending, which opens and locks the file in another way, does not drop it; it ends with the process. */
 static enum err hold(struct joblog *l, struct why *why)
@@ -96,6 +110,9 @@ enum err joblog_open(struct joblog *l, const char *path, void (*each)(const stru
     }
     if (!e)
         e = o.failed;
+    if (!e && l->seen.n == 0 && is_foreign(path))
+        e = why_set(why, ERR_INPUT,
+                    "%s: this is no log, and is left as it is: expected a log, or the name of a new file", path);
     return e ? e : hold(l, why);
 }
 

@@ -19,7 +19,8 @@ struct joblog {
 };
 
 /* Reads what `path` holds already ("-" = standard output): each good record goes to `each` (may be NULL).
- * A missing file is an empty one. Damaged lines are named on `warn`. ERR_BUSY when another run writes this log now. */
+ * A missing file is an empty one. Damaged lines are named on `warn`. ERR_BUSY when another run writes this log now,
+ * ERR_INPUT for a file that never was a log: nothing is appended to it. */
 enum err joblog_open(struct joblog *l, const char *path, void (*each)(const struct record *r, void *arg),
                      log_warn *warn, void *arg, struct why *why);
 /* Removes a log that was made by open and got no line. */

@@ -54,23 +54,28 @@ static const struct spec_type types[] = {
     "with "                                                                                                            \
     "2, 4, 8 or 16 behind"
 
-/* Elements of a type of the file's own are so many bytes. */
-static const struct spec_type customs[] = {
-    {"custom", DTYPE_U8, 1, 1, false, true, -1, NULL},   {"custom", DTYPE_U8, 2, 2, false, true, -1, NULL},
-    {"custom", DTYPE_U8, 4, 4, false, true, -1, NULL},   {"custom", DTYPE_U8, 8, 8, false, true, -1, NULL},
-    {"custom", DTYPE_U8, 12, 12, false, true, -1, NULL}, {"custom", DTYPE_U8, 16, 16, false, true, -1, NULL},
-    {"custom", DTYPE_U8, 32, 32, false, true, -1, NULL}, {"custom", DTYPE_U8, 64, 64, false, true, -1, NULL},
-};
+#define MAX_CUSTOM_BYTES 4096 /* of a struct of the kernel's own */
 
-static const struct spec_type *type_named(const char *name, double type_bytes)
+static const struct spec_type *type_named(const char *name)
 {
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
         if (strcmp(types[i].name, name) == 0)
             return &types[i];
-    for (size_t i = 0; strcmp(name, "custom") == 0 && i < sizeof customs / sizeof customs[0]; i++)
-        if ((double)customs[i].raw_bytes == type_bytes)
-            return &customs[i];
     return NULL;
+}
+
+/* Elements of a type of the file's own are so many bytes. */
+static enum err read_custom(const cJSON *o, struct spec_arg *a, struct why *why)
+{
+    const cJSON *size = spec_member(o, "TypeSize");
+    const double n = cJSON_IsNumber(size) ? size->valuedouble : 0;
+
+    if (!(n >= 1 && n <= MAX_CUSTOM_BYTES) || n != floor(n))
+        return why_set(why, ERR_UNSUPPORTED, "%s.TypeSize: expected the bytes of an element, 1 to %d", a->where,
+                       MAX_CUSTOM_BYTES);
+    a->own = (struct spec_type){"custom", DTYPE_U8, (int)n, (int)n, false, true, -1, NULL};
+    a->type = &a->own;
+    return ERR_OK;
 }
 
 /* One of a few words, whatever their case; `out` keeps its value when the member is missing. */
@@ -191,17 +196,16 @@ enum err spec_read_threshold(const cJSON *o, const char *where, bool *has, doubl
 
 static enum err read_type(const cJSON *o, struct spec_arg *a, struct why *why)
 {
-    const cJSON *bytes = spec_member(o, "TypeSize");
     const char *name = NULL;
     enum err e = spec_text(o, a->where, "Type", &name, why);
 
     if (e)
         return e;
-    a->type = type_named(name, cJSON_IsNumber(bytes) ? bytes->valuedouble : 0);
+    if (strcmp(name, "custom") == 0)
+        return read_custom(o, a, why);
+    a->type = type_named(name);
     if (a->type)
         return ERR_OK;
-    if (strcmp(name, "custom") == 0)
-        return why_set(why, ERR_UNSUPPORTED, "%s.TypeSize: expected 1, 2, 4, 8, 12, 16, 32 or 64 bytes", a->where);
     return why_set(why, ERR_UNSUPPORTED, "%s.Type: '%.40s' is not supported: expected %s", a->where, name, TYPE_NAMES);
 }
 

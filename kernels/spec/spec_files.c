@@ -67,10 +67,11 @@ static const char *included(const char *line, const char *end, char name[256])
     return close + 1;
 }
 
-/* Where the text is that goes out, and which files said that they be there once. */
+/* Where the text is that goes out, which files are being read, and which said that they be there once. */
 struct splicing {
     struct buf *out;
-    char *once[SPEC_MAX_FILES]; /* real paths; owned */
+    const char *open[MAX_INCLUDES + 1]; /* by depth; borrowed */
+    char *once[SPEC_MAX_FILES];         /* real paths; owned */
     size_t n_once;
     char *roots[2]; /* real folders of the job file and of the first source, which the others are to lie in; owned */
     struct why *why;
@@ -133,6 +134,26 @@ static void note_once(struct splicing *s, const char *full)
         s->once[s->n_once++] = real;
 }
 
+/* Behind "#ifndef X" and "#define X" at the head of its text a file is empty to itself. */
+static bool is_guarded(const char *text)
+{
+    char named[128], defined[128];
+    const char *at = strchr(text, '#');
+
+    return at && sscanf(at, "# ifndef %127s # define %127s", named, defined) == 2 && strcmp(named, defined) == 0;
+}
+
+static bool is_open(const struct splicing *s, const char *full, int depth)
+{
+    struct stat this, other;
+
+    for (int i = 0; i <= depth; i++)
+        if (stat(full, &this) == 0 && stat(s->open[i], &other) == 0 && this.st_dev == other.st_dev &&
+            this.st_ino == other.st_ino)
+            return true;
+    return false;
+}
+
 static enum err splice(struct splicing *s, const char *path, const char *text, int depth);
 
 static enum err splice_file(struct splicing *s, const char *path, const char *name, int depth)
@@ -148,7 +169,7 @@ static enum err splice_file(struct splicing *s, const char *path, const char *na
     if (!e && !is_inside(s, full))
         e = why_set(s->why, ERR_INPUT, "%s: #include \"%s\" leads out of the folders of the job and of its kernel",
                     path, name);
-    else if (!e && is_there(s, full))
+    else if (!e && (is_there(s, full) || (is_guarded(buf_text(&inner)) && is_open(s, full, depth))))
         e = buf_puts(s->out, "\n");
     else if (!e)
         e = splice(s, full, buf_text(&inner), depth + 1);
@@ -162,6 +183,7 @@ static enum err splice(struct splicing *s, const char *path, const char *text, i
     const char *slash = strrchr(path, '/');
     enum err e = ERR_OK;
 
+    s->open[depth] = path;
     while (*text && !e) {
         const char *end = strchr(text, '\n');
         char name[256], full[PATH_MAX];

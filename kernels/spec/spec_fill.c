@@ -122,9 +122,9 @@ static enum err make_blob(struct spec_fill *f, struct spec *s, const struct spec
     const size_t n_values = (size_t)(t->raw_bytes ? n : n * t->lanes), n_bytes = n_values * value_bytes(t);
     enum err e = ERR_OK;
 
-    if (n_values > (size_t)SPEC_MAX_BLOB_ELEMS)
-        return why_set(why, ERR_LIMIT, "%s: more than %lld values made from a generator or of type %s", where,
-                       (long long)SPEC_MAX_BLOB_ELEMS, t->name);
+    if (n_values > (size_t)SPEC_MAX_BLOB_ELEMS || n_bytes > SPEC_MAX_DATA_BYTES)
+        return why_set(why, ERR_LIMIT, "%s: more than %lld values or %zu MiB made from a generator or of type %s",
+                       where, (long long)SPEC_MAX_BLOB_ELEMS, SPEC_MAX_DATA_BYTES >> 20, t->name);
     if (!f->made || f->n_made != n_bytes) {
         free(f->made);
         f->made = malloc(n_bytes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* spec_members.c - the members that objects of a job file may have: one that nobody knows is refused by name, since
- * "Conditons" would drop all conditions without a word. */
+/* spec_members.c - the members that objects of a job file may have: one that nobody knows, or that is there twice, is
+ * refused by name, since "Conditons" would drop all conditions without a word. */
 #include "kernels/spec/spec_private.h"
 
 #include "core/nearest.h"
@@ -106,6 +106,16 @@ static enum err unknown_member(const struct known_object *known, const char *pat
     return why_set(why, ERR_INPUT, "%s%s%.60s: unknown member; a name that begins with _ is a remark", path, dot, name);
 }
 
+/* JSON lets an object have a name twice, and readers differ in which of them counts: Conditions in two places would be
+ * half of them, without a word. */
+static bool is_named_again(const cJSON *item)
+{
+    for (const cJSON *k = item->next; k; k = k->next)
+        if (strcmp(k->string, item->string) == 0)
+            return true;
+    return false;
+}
+
 static enum err check_object(const cJSON *object, const struct known_object *known, const char *path, struct why *why);
 
 /* What a known member holds: an object, or an array of them; anything else is for its reader to judge. */
@@ -143,6 +153,9 @@ static enum err check_object(const cJSON *object, const struct known_object *kno
             i++;
         if (i == MAX_MEMBERS || !known->members[i].name)
             return unknown_member(known, path, item->string, why);
+        if (is_named_again(item))
+            return why_set(why, ERR_INPUT, "%s%s%.60s: the member is there twice: expected it once", path,
+                           *path ? "." : "", item->string);
         snprintf(inner, sizeof inner, "%.150s%s%.60s", path, *path ? "." : "", item->string);
         if (known->members[i].inner)
             e = check_inner(item, known->members[i].inner, inner, why);

@@ -53,6 +53,7 @@ struct spec_arg {
     enum spec_memory memory;
     enum spec_access access;
     const struct spec_type *type;
+    struct spec_type own; /* what `type` is when no table has it: custom */
     bool is_output;
     bool is_symbol; /* a vector that is a __constant__ variable of the module, no argument */
     char

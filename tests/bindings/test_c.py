@@ -156,6 +156,29 @@ class C(unittest.TestCase):
         results, _ = tuned(values=[1, 3], verify=lambda answer, outputs: np.allclose(answer[2], outputs[2]))
         self.assertEqual({r["B"]: r["status"] for r in results}, {1: "ok", 3: "wrong"})
 
+    def test_cxx_of_templates_and_namespaces_is_verified_and_run(self):
+        if not shutil.which("g++"):
+            self.skipTest("no g++")
+        source = """
+        #include <vector>
+        namespace { template <class T> T sum(T a, T b) { return a + b; } }
+        static void add(const float *a, const float *b, float *c, int n)
+        {
+            std::vector<float> all(n);
+            for (int i = 0; i < n; i++)
+                all[i] = sum<float>(a[i], b[i]) + (B == 3);
+            for (int i = 0; i < n; i++)
+                c[i] = all[i];
+        }
+        """
+        right = [None, None, A + B, None]
+        results, _ = tuned(source, values=[1, 3], verify=lambda answer, outputs: np.allclose(answer[2], outputs[2]))
+        self.assertEqual({r["B"]: r["status"] for r in results}, {1: "ok", 3: "wrong"})
+        outputs = tune.run_kernel("add", source, N, ARGS, {"B": 1})
+        np.testing.assert_array_equal(outputs[2], right[2])
+        with self.assertRaisesRegex(tune.TuneError, "no C compiler: none of nonesuch"):
+            tune.run_kernel("add", source, N, ARGS, {"B": 1}, compiler="nonesuch")
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -126,6 +126,63 @@ class Kernel(unittest.TestCase):
         self.assertEqual({r["VEC"]: r["status"] for r in results}, {1: "ok", 3: "wrong", 4: "ok"})
         self.assertEqual(asked, [1e-5] * 3)
         self.assertNotEqual(env["best_config"]["VEC"], 3)
+        tuned(verify=verify, answer=A + B, restrictions="block_size_x == 64 and VEC == 1")
+        self.assertEqual(asked[3:], [1e-6])  # Kernel Tuner's, whose scripts hand it to numpy.isclose
+
+    def test_a_kernel_is_run_once_for_an_answer(self):
+        outputs = tune.run_kernel("add", SOURCE, N, ARGS, {"block_size_x": 64, "VEC": 4}, **GRID)
+        np.testing.assert_array_equal(outputs[2], A + B)
+        self.assertEqual(outputs[3], N)
+        self.assertFalse(C.any())
+        self.assertTrue(outputs[2].flags.writeable)
+        results, _ = tuned(answer=[None, None, outputs[2], None], restrictions="block_size_x == 64")
+        self.assertEqual({r["VEC"]: r["status"] for r in results}, {1: "ok", 3: "wrong", 4: "ok"})
+        for words, more in (
+            ("texmem_args: texture memory", {"texmem_args": {"t": A}}),
+            ("CUDA kernels are not run here", {"lang": "CUDA"}),
+            ("clGetDeviceIDs: no number 15", {"device": 15}),
+            ("compiler: with lang='C'", {"compiler": "gcc"}),
+        ):
+            with self.subTest(words), self.assertRaisesRegex((ValueError, TypeError, tune.TuneError), words):
+                tune.run_kernel("add", SOURCE, N, ARGS, {"block_size_x": 64, "VEC": 4}, **GRID, **more)
+        source = "__kernel void one(__global int *x) { x[get_global_id(0)] += 1; }"
+        (out,) = tune.run_kernel("one", source, 2, [np.arange(600, dtype=np.int32)], {})  # 2 groups of 256: no parameter
+        np.testing.assert_array_equal(out, np.arange(600) + (np.arange(600) < 512))
+
+    def test_structs_are_arrays_of_bytes(self):
+        body = np.dtype([("p", np.float32, 3), ("m", np.float32), ("n", np.int32)])  # 20 bytes
+        x = np.zeros(1000, body)
+        x["p"], x["m"] = RNG.random((1000, 3)), 2
+        x.flags.writeable = False
+        right = x.copy()
+        right["n"] = np.arange(1000)
+        source = """
+        struct body { float p[3], m; int n; };
+        __kernel void number(__global const struct body *x, __global struct body *y)
+        {
+            const int i = (int)get_global_id(0);
+            y[i] = x[i];
+            y[i].n = i + (BUG && i == 999);
+        }
+        """
+        args = [x, np.zeros_like(x)]
+
+        def numbered(**more):
+            params = {"BUG": [0, 1], "block_size_x": [8]}
+            return tune.tune_kernel("number", source, 1000, args, params, strategy="brute_force", **FAST, **more)
+
+        results, _ = numbered(answer=[None, right])
+        self.assertEqual({r["BUG"]: r["status"] for r in results}, {0: "ok", 1: "wrong"})
+        results, _ = numbered(answer=right, verify=lambda a, outputs: (outputs[1]["n"] == a["n"]).all())
+        self.assertEqual({r["BUG"]: r["status"] for r in results}, {0: "ok", 1: "wrong"})
+        with self.assertRaisesRegex(ValueError, "answer of arg1: a struct has no atol"):
+            numbered(answer=[None, right], atol=1e-3)
+        with self.assertRaisesRegex(ValueError, "answer of arg1: 1000 x float32, where the argument has 1000 x custom"):
+            numbered(answer=[None, right["m"]])
+        with self.assertRaisesRegex(TypeError, "argument arg0: a struct by value"):
+            tune.tune_kernel("number", source, 1000, [x[0]], {"BUG": [0]})
+        with self.assertRaisesRegex(TypeError, "argument arg0: a struct with objects of Python"):
+            tune.tune_kernel("number", source, 1000, [np.zeros(3, [("a", object)])], {"BUG": [0]})
 
     def test_a_second_call_goes_on_with_the_cache(self):
         first, _ = tuned(cache="add.jsonl", trials=2)
@@ -202,12 +259,20 @@ tune.tune_kernel("add", SOURCE, N, ARGS, {{"block_size_x": list(range(1, 2000))}
             ("objective='GFLOP/s': expected time, energy, edp", {"objective": "GFLOP/s"}),
             ("smem_args: expected {'size'", {"smem_args": {"bytes": 3}}),
             ("unknown option", {"trails": 3}),
-            ("CompilerOptions: expected texts of letters", {"defines": {"VEC2": "("}}),
+            ("CompilerOptions: expected texts of letters", {"compiler_options": ["-DVEC2=("]}),
+            ("defines\\['VEC2'\\]: expected one line", {"defines": {"VEC2": "1\n2"}}),
         ):
             with self.subTest(words), self.assertRaisesRegex((ValueError, TypeError, tune.TuneError), words):
                 tuned(**more)
         with self.assertRaisesRegex(TypeError, "argument arg0: expected a numpy array"):
             tune.tune_kernel("add", SOURCE, N, [1.0], PARAMS)
+        with self.assertRaisesRegex(TypeError, "argument arg0: a complex scalar"):
+            tune.tune_kernel("add", SOURCE, N, [np.complex64(1)], PARAMS)
+        with open("theirs.json", "w", encoding="utf-8") as f:  # a cache of Kernel Tuner's
+            f.write('{"device_name": "x", "cache": {\n"1": {"VEC": 1, "time": 1.0}\n}}')
+        with self.assertRaisesRegex(tune.TuneError, "theirs.json: this is no log, and is left as it is"):
+            tuned(cache="theirs.json")
+        self.assertEqual(os.path.getsize("theirs.json"), 63)
         with self.assertRaisesRegex(TypeError, "argument arg0: bytes of another order"):
             tune.tune_kernel("add", SOURCE, N, [A.astype(A.dtype.newbyteorder())], PARAMS)
         for words, values in (("expected a list of numbers or words, not 'ab'", "ab"), ("not 3", 3), ("not \\[None\\]", [None])):

@@ -239,6 +239,23 @@ class Sizes(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "a cyclic #include"):
             _spec.Kernel("k", ['#include "x.h"\n__kernel void k() {}', "x.h"], 100, [], {"a": [1]}).text
 
+    def test_guarded_files_that_include_each_other_end_where_a_preprocessor_does(self):
+        for name, other in (("g.h", "i.h"), ("i.h", "g.h")):
+            with open(name, "w", encoding="utf-8") as f:
+                f.write(f'/* {name} */\n#ifndef {name[0]}_H\n#define {name[0]}_H\n#include "{other}"\nint {name[0]};\n#endif\n')
+        text = _spec.Kernel("k", ['#include "g.h"\n__kernel void k() {}', "g.h"], 100, [], {"a": [1]}).text
+        self.assertEqual([text.count(f"int {name};") for name in "gi"], [1, 1])
+        self.assertLess(text.index("int i;"), text.index("int g;"))
+
+    def test_macros_that_are_no_option_are_lines_of_the_text(self):
+        defines = {"T": "unsigned int", "F(x)": "((x) + 1)", "N": 3, "W": "float4", "P": "a * 2"}
+        kernel = _spec.Kernel("k", "__kernel void k(__global T *x) { x[0] = F(1); }", 100, [], {"a": [1]}, defines=defines)
+        self.assertEqual(kernel.text.split("__kernel")[0], "#define T unsigned int\n#define F(x) ((x) + 1)\n#line 1\n")
+        self.assertEqual(kernel.options({"a": 2})[-4:], ["-DN=3", "-DW=float4", "-DP=4", "-Da=2"])
+        for bad in ("1\n2", "1 \\"):
+            with self.assertRaisesRegex(ValueError, "defines\\['T'\\]: expected one line"):
+                _spec.Kernel("k", "__kernel void k() {}", 100, [], {"a": [1]}, defines={"T": bad}).text
+
 
 class Metrics(unittest.TestCase):
     def test_text_is_read_and_functions_are_called_in_order(self):
@@ -308,6 +325,12 @@ class Runs(unittest.TestCase):
     def test_a_searcher_that_raises_ends_the_run(self):
         with self.assertRaisesRegex(ZeroDivisionError, "mine"):
             tune.run(device=REPLAY, trials=1000, strategy=Walk(3))
+
+    def test_a_plot_of_a_knob_that_no_trial_has_is_refused(self):
+        records = [{"purpose": "search", "status": "ok", "time_ns": 5.0, "workload": "w", "knobs": {"a": 1}}]
+        for words, more in (("no good trial has the knob b: there are a", ("b",)), ("no good trial of v has the knob a", ("a", None, "v"))):
+            with self.assertRaisesRegex(ValueError, words):
+                tune.plot.knob(records, *more)
 
     def test_a_searcher_of_two_spaces_is_refused(self):
         handle = _search.serve(Walk())

@@ -133,6 +133,19 @@ class KernelTuner(unittest.TestCase):
         self.assertEqual({r["VEC"]: "time" in r for r in results}, {1: True, 3: False})
         self.assertEqual(seen, [1e-5] * 2)
 
+    def test_functions_of_c_have_the_compiler_that_is_named(self):
+        source = "void add(const float *a, const float *b, float *c, int n) { while (n--) c[n] = a[n] + b[n] + (VEC == 3); }"
+        more = dict(lang="C", compiler="gcc", iterations=1, quiet=True, answer=[None, None, A + B, None])
+        with tune.kernel_tuner.farm(**FAST):
+            results, env = kernel_tuner.tune_kernel("add", source, N, ARGS, {"VEC": [1, 3]}, **more)
+        self.assertEqual({r["VEC"]: "time" in r for r in results}, {1: True, 3: False})
+        self.assertTrue(env["device_name"].startswith("gcc,"), env)
+        for words, bad in (("no C compiler 'nonesuch'", {"compiler": "nonesuch"}), ("compiler: with lang='C'", {"tracker": "tcp://127.0.0.1:1"})):
+            farm = {k: bad[k] for k in bad if k == "tracker"}
+            with self.subTest(words), self.assertRaisesRegex((TypeError, tune.TuneError), words):
+                with tune.kernel_tuner.farm(**farm):
+                    kernel_tuner.tune_kernel("add", source, N, ARGS, {"VEC": [1]}, **{**more, **{k: bad[k] for k in bad if k not in farm}})
+
     def test_what_does_not_go_is_refused_and_everything_is_put_back(self):
         own = kernel_tuner.runners.sequential.SequentialRunner
         with self.assertRaisesRegex(ValueError, "observers: not on a farm"):

@@ -187,6 +187,33 @@ static void what_the_file_holds_already_is_given_and_damage_is_named(void **stat
     unlink(path);
 }
 
+static void a_file_that_is_no_log_is_left_as_it_is(void **state)
+{
+    static const char *const foreign[] = {"{\"device_name\": \"x\", \"cache\": {\n\"1\": {\"a\": 1}\n}}", "int x;\n",
+                                          "{\"s"};
+    static const char *const torn[] = {"{\"schema\":1,\"id\":\"t1\",\"jo", "{\"schema\":1,\"id\":3}\n", "{\"sch"};
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        const bool refused = i < 2; /* the last might be the beginning of a log */
+        struct why why = {""};
+        struct joblog l;
+        struct stat st;
+
+        assert_int_equal(file_append(path, foreign[i], strlen(foreign[i]), false, NULL), ERR_OK);
+        assert_int_equal(joblog_open(&l, path, NULL, NULL, NULL, &why), refused ? ERR_INPUT : ERR_OK);
+        assert_int_equal(strstr(why.text, "x.jsonl: this is no log, and is left as it is") != NULL, refused);
+        joblog_close(&l);
+        assert_int_equal(stat(path, &st), 0);
+        assert_int_equal(st.st_size, strlen(foreign[i]));
+        unlink(path);
+        assert_int_equal(file_append(path, torn[i], strlen(torn[i]), false, NULL), ERR_OK);
+        open_log(&l);
+        joblog_close(&l);
+        unlink(path);
+    }
+}
+
 static void the_best_log_is_written_beside_it(void **state)
 {
     struct joblog l;
@@ -297,6 +324,7 @@ int main(void)
         cmocka_unit_test(a_line_is_the_same_with_and_without_its_end),
         cmocka_unit_test(thousands_of_lines_are_all_remembered),
         cmocka_unit_test(what_the_file_holds_already_is_given_and_damage_is_named),
+        cmocka_unit_test(a_file_that_is_no_log_is_left_as_it_is),
         cmocka_unit_test(the_best_log_is_written_beside_it),
         cmocka_unit_test(a_log_that_got_no_line_is_not_left_behind),
         cmocka_unit_test(two_runs_do_not_write_one_log),

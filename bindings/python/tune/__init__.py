@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A kernel autotuning farm from Python. docs/python.md is the manual; `tune` the program does the work."""
 from ._jobs import Job, Run, attach, jobs, run, submit
-from ._kernel import Runner, tune_kernel
+from ._kernel import Runner, run_kernel, tune_kernel
 from ._logs import best_of, iter_log, read_log
 from ._program import TuneError, call, program
 from ._search import Searcher
@@ -25,6 +25,7 @@ __all__ = [
     "program",
     "read_log",
     "run",
+    "run_kernel",
     "submit",
     "tune_kernel",
 ]

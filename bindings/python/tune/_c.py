@@ -27,11 +27,14 @@ def _compiler(wanted: Optional[str]) -> str:
     return found
 
 
+#: Where the function is: a name of C++ says its types, too, and a static function has none outside.
+_WHERE = "tune_where"
+
+
 def _build(kernel: _spec.Kernel, config: "Mapping[str, Any]", compiler: Optional[str], folder: str) -> Any:
     is_cxx = kernel.language == "C++"
-    text = kernel.text
-    if is_cxx and 'extern "C"' not in text:  # as Kernel Tuner has it
-        text = f'extern "C" {{\n{text}\n}}'
+    linkage = 'extern "C" ' if is_cxx else ""
+    text = f"{kernel.text}\n{linkage}void *{_WHERE}(void) {{ return (void *)&{kernel.kernel_name}; }}\n"
     source, library = os.path.join(folder, "kernel"), os.path.join(folder, "kernel.so")
     with open(source, "w", encoding="utf-8") as f:
         f.write(text)
@@ -41,7 +44,9 @@ def _build(kernel: _spec.Kernel, config: "Mapping[str, Any]", compiler: Optional
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         raise TuneError(f"the kernel does not build: {done.stderr}")
-    return ctypes.CDLL(library)
+    where = getattr(ctypes.CDLL(library), _WHERE)
+    where.restype = ctypes.c_void_p
+    return ctypes.CFUNCTYPE(None)(where())
 
 
 def run_once(kernel: _spec.Kernel, config: "Mapping[str, Any]", compiler: Optional[str]) -> "list[Any]":
@@ -54,5 +59,5 @@ def run_once(kernel: _spec.Kernel, config: "Mapping[str, Any]", compiler: Option
             raise TuneError(f"verify: a scalar of type {name} cannot be passed from Python")
         args.append(ctypes.c_void_p(array.ctypes.data) if array is not None else _SCALARS[name](given.item()))
     with tempfile.TemporaryDirectory(prefix="tune-verify-") as folder:
-        getattr(_build(kernel, config, compiler, folder), kernel.kernel_name)(*args)
+        _build(kernel, config, compiler, folder)(*args)
     return arrays

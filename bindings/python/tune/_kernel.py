@@ -18,6 +18,9 @@ Result = "dict[str, Any]"
 MANY = 1_000_000  # trials of a Runner, which ends when it is closed, and of strategies that take all configs
 
 
+ATOL = 1e-6  # Kernel Tuner's, which a verify function gets where none is given
+
+
 #: What each result has beside its parameters.
 _EMPTY = {"time": 1.0, "times": [1.0], "status": "ok", "compile_time": 1.0, "verification_time": 1.0, "benchmark_time": 1.0,
           "timestamp": "", "energy": 1.0}
@@ -111,6 +114,14 @@ def _refuse(options: "dict[str, Any]") -> None:
             raise TypeError(f"{name}: {_REFUSED[name]}")
 
 
+def _check_compiler(compiler: Optional[str], kernel: _spec.Kernel, options: "Mapping[str, Any]") -> None:
+    if compiler and (kernel.language not in _spec.FUNCTIONS or options.get("tracker")):
+        raise TypeError(
+            "compiler: with lang='C' on this machine; on a farm it is the agent's (--device c:NAME), else that of the device's "
+            "driver (CUDA: nvrtc=PATH)"
+        )
+
+
 def _options_of(kernel: _spec.Kernel, given: "Mapping[str, Any]", options: "Mapping[str, Any]") -> "dict[str, Any]":
     """tune_kernel's arguments that are options of `tune run`, under their names there, before those that are named so."""
     out: "dict[str, Any]" = {"repeat": given["iterations"], "objective": given["objective"]}
@@ -119,11 +130,7 @@ def _options_of(kernel: _spec.Kernel, given: "Mapping[str, Any]", options: "Mapp
             f"objective={given['objective']!r}: expected {', '.join(_OBJECTIVES)}: a metric is told, not searched for; Kernel "
             "Tuner's own search does it on the farm: tune.kernel_tuner.farm(..)"
         )
-    if given["compiler"] and (kernel.language not in _spec.FUNCTIONS or options.get("tracker")):
-        raise TypeError(
-            "compiler: with lang='C' on this machine; on a farm it is the agent's (--device c:NAME), else that of the device's "
-            "driver (CUDA: nvrtc=PATH)"
-        )
+    _check_compiler(given["compiler"], kernel, options)
     fixed = {"max_fevals": "trials", "time_limit": "time"}
     for name, value in (given["strategy_options"] or {}).items():
         if name not in fixed:
@@ -242,7 +249,7 @@ def verify_results(
 
     names = list(kernel.tune_params)
     context = None if kernel.language in _spec.FUNCTIONS else _opencl.Context()
-    more = {"atol": atol} if _takes_atol(verify) else {}
+    more = {"atol": ATOL if atol is None else atol} if _takes_atol(verify) else {}
     for r in results:
         if r["status"] == "ok":
             config = {n: r[n] for n in names}
@@ -277,6 +284,48 @@ def _print(
     print(f"{name}: {len(results)} configs, {failed} failed; best: {line(best) if best else 'none'}")
 
 
+def run_kernel(
+    kernel_name: str,
+    kernel_source: "Union[str, os.PathLike[str], Sequence[Union[str, os.PathLike[str]]]]",
+    problem_size: Any,
+    arguments: "Sequence[Any]",
+    params: "Mapping[str, Any]",
+    grid_div_x: Any = None,
+    grid_div_y: Any = None,
+    grid_div_z: Any = None,
+    lang: Optional[str] = None,
+    device: int = 0,
+    platform: int = 0,
+    smem_args: "Optional[Mapping[str, Any]]" = None,
+    cmem_args: "Optional[Mapping[str, Any]]" = None,
+    texmem_args: "Optional[Mapping[str, Any]]" = None,
+    compiler: Optional[str] = None,
+    compiler_options: "Union[None, str, Sequence[str]]" = None,
+    defines: "Optional[Mapping[str, Any]]" = None,
+    block_size_names: "Optional[Sequence[str]]" = None,
+    quiet: bool = False,
+    log: Optional[int] = None,
+) -> "list[Any]":
+    """Runs one config of a kernel once, here and unchecked: Kernel Tuner's call, for an `answer` say. Returns the
+    arguments as they are afterwards. OpenCL and C; `quiet` changes nothing."""
+    from . import _c, _opencl
+
+    given = dict(locals())
+    _refuse(given)
+    # a kernel without parameters is one to Kernel Tuner, too
+    given["tune_params"] = {name: [value] for name, value in params.items()} or {"tune_none": [0]}
+    kernel = _spec.Kernel(**{f.name: given[f.name] for f in dataclasses.fields(_spec.Kernel) if f.name in given})
+    _check_compiler(compiler, kernel, {})
+    if kernel.language == "CUDA" or cmem_args:
+        raise ValueError("run_kernel: CUDA kernels are not run here: tune_kernel takes answer or reference")
+    config = {name: values[0] for name, values in given["tune_params"].items()}
+    if kernel.language in _spec.FUNCTIONS:
+        outputs = _c.run_once(kernel, config, compiler)
+    else:
+        outputs = _opencl.run_once(kernel, config, _opencl.Context(platform, device))
+    return [a if out is None else out for a, out in zip(arguments, outputs)]
+
+
 class Runner:
     """Measures the configs one asks for, on a job and an agent held open: the farm as what others' searchers call.
 
@@ -306,10 +355,18 @@ class Runner:
         self._start(kernel, cache, _device(device, platform, kernel.language), {"repeat": iterations, **(options or {})})
 
     @classmethod
-    def of(cls, kernel: _spec.Kernel, device: Union[None, int, str], platform: Optional[int], options: "Mapping[str, Any]") -> "Runner":
+    def of(
+        cls,
+        kernel: _spec.Kernel,
+        device: Union[None, int, str],
+        platform: Optional[int],
+        compiler: Optional[str],
+        options: "Mapping[str, Any]",
+    ) -> "Runner":
         """One of a kernel that is made already."""
+        _check_compiler(compiler, kernel, options)
         out = cls.__new__(cls)
-        out._start(kernel, None, _device(device, platform, kernel.language), options)
+        out._start(kernel, None, _device(device, platform, kernel.language, compiler), options)
         return out
 
     def _start(self, kernel: _spec.Kernel, cache: Optional[Path], device: Optional[str], options: "Mapping[str, Any]") -> None:

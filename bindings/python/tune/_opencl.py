@@ -154,6 +154,6 @@ def run_once(kernel: _spec.Kernel, config: "Mapping[str, Any]", context: Context
         args.append(int(_express.number_of(kernel.smem_args["size"], config)))
     context.run(kernel.text, kernel.kernel_name, " ".join(kernel.options(config)), args, groups, local)
     return [
-        numpy.frombuffer(b.read(), a.dtype).reshape(a.shape) if isinstance(b, Buffer) else None
+        numpy.frombuffer(b.read(), a.dtype).reshape(a.shape).copy() if isinstance(b, Buffer) else None
         for a, b in zip(kernel.arguments, args)
     ]

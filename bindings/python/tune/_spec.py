@@ -13,7 +13,9 @@ from . import _express, _metrics, _restrict
 
 _GRID = ("grid_size_x", "grid_size_y", "grid_size_z")
 DEFAULT_BLOCK_X = 256  # Kernel Tuner's, where block_size_x is no parameter
+_GUARD = r'[^#]*#[ \t]*ifndef[ \t]+(\w+)\s*#[ \t]*define[ \t]+\1\b'  # behind it a file is empty to itself
 _ONCE = r"^[ \t]*#[ \t]*pragma[ \t]+once\b.*$"
+_OPTION = r"[A-Za-z_]\w*=[A-Za-z0-9_.+\-=,:/]*"  # of a macro, as CompilerOptions take it
 MAX_INCLUDES = 16  # of files within files
 LARGEST = 1 << 53  # whole numbers of JSON
 RTOL = 1e-5  # numpy.allclose's, here of the largest
@@ -64,17 +66,23 @@ def text_of(source: Union[str, "os.PathLike[str]"]) -> "tuple[str, Optional[str]
     return path, None
 
 
-def _type_of(dtype: Any, where: str) -> str:
+def _type_of(dtype: Any, where: str) -> "dict[str, Any]":
+    """The members that tell an element's type; structs are bytes."""
     name = getattr(dtype, "name", str(dtype))
-    if name not in _TYPES:
-        raise TypeError(f"{where}: type {name} is not taken: expected one of {', '.join(_TYPES)}")
+    is_struct = getattr(dtype, "fields", None) is not None
+    if name not in _TYPES and not is_struct:
+        raise TypeError(f"{where}: type {name} is not taken: expected one of {', '.join(_TYPES)}, or a struct of such")
     if not getattr(dtype, "isnative", True):
         raise TypeError(f"{where}: bytes of another order than this machine's")
-    return _TYPES[name]
+    if getattr(dtype, "hasobject", False):
+        raise TypeError(f"{where}: a struct with objects of Python in it")
+    return {"Type": "custom", "TypeSize": dtype.itemsize} if is_struct else {"Type": _TYPES[name]}
 
 
 def _scalar(value: Any, where: str) -> Any:
     number = value.item()
+    if isinstance(number, complex):
+        raise TypeError(f"{where}: a complex scalar is not taken: expected an array of one, or its two parts")
     if isinstance(number, int) and abs(number) > LARGEST:
         raise ValueError(f"{where}: {number} is beyond 2^53")
     return int(number) if isinstance(number, bool) else number
@@ -100,8 +108,10 @@ class Writer:
     def argument(self, name: str, value: Any) -> "dict[str, Any]":
         if not hasattr(value, "dtype") or not hasattr(value, "tobytes"):
             raise TypeError(f"argument {name}: expected a numpy array or scalar (numpy.int32(n), say), not {value!r}")
-        out: "dict[str, Any]" = {"Name": name, "Type": _type_of(value.dtype, f"argument {name}")}
+        out: "dict[str, Any]" = {"Name": name, **_type_of(value.dtype, f"argument {name}")}
         if not getattr(value, "shape", ()):
+            if out["Type"] == "custom":
+                raise TypeError(f"argument {name}: a struct by value is not taken: expected an array of it, a pointer in the kernel")
             return {**out, "MemoryType": "Scalar", "FillValue": _scalar(value, f"argument {name}")}
         writeable = getattr(getattr(value, "flags", None), "writeable", True)
         return {
@@ -115,14 +125,19 @@ class Writer:
     def expected(self, name: str, array: Any, argument: "Mapping[str, Any]", atol: Optional[float]) -> "dict[str, Any]":
         if not hasattr(array, "dtype") or not hasattr(array, "size"):
             raise TypeError(f"answer of {name}: expected a numpy array or None, not {array!r}")
-        if array.size != argument.get("Size") or _type_of(array.dtype, "answer") != argument["Type"]:
+        kind = _type_of(array.dtype, f"answer of {name}")
+        if array.size != argument.get("Size") or kind != {k: argument.get(k) for k in kind}:
             raise ValueError(
                 f"answer of {name}: {array.size} x {array.dtype}, where the argument has "
                 f"{argument.get('Size', 1)} x {argument['Type']}"
             )
+        out = {"Name": f"{name}_expected", "TargetName": name, **self.raw(array)}
+        if kind["Type"] == "custom":  # compared byte by byte
+            if atol is not None:
+                raise ValueError(f"answer of {name}: a struct has no atol: give verify, or reference")
+            return out
         if (array != array).any():
             raise ValueError(f"answer of {name}: has NaN, which no result equals")
-        out = {"Name": f"{name}_expected", "TargetName": name, **self.raw(array)}
         if atol is None:
             return out
         sizes = abs(array + 0.0)  # not of bytes, where -128 has no other sign
@@ -238,10 +253,12 @@ class Kernel:
     @property
     def text(self) -> str:
         """With what it includes in place: from beside the file that names it, or one of the further sources."""
-        return self._spliced(self._text, self._path, 0, set())
+        head = [f"#define {name} {value}\n" for name, value in self._lines().items()]
+        return "".join([*head, "#line 1\n" if head else "", self._spliced(self._text, self._path, (), set())])
 
-    def _spliced(self, text: str, path: Optional[str], depth: int, once: "set[str]") -> str:
-        if depth > MAX_INCLUDES:
+    def _spliced(self, text: str, path: Optional[str], around: "tuple[str, ...]", once: "set[str]") -> str:
+        """`around`: the files that include this one, `path` the last of them."""
+        if len(around) > MAX_INCLUDES:
             raise ValueError(f"kernel_source: more than {MAX_INCLUDES} files within files in {path}: a cyclic #include?")
 
         def included(found: "re.Match[str]") -> str:
@@ -251,29 +268,43 @@ class Kernel:
             there = next((p for p in [*named, *beside] if os.path.isfile(p)), None)
             if there is None:
                 return found.group(0)
-            if os.path.realpath(there) in once:
-                return ""
+            real = os.path.realpath(there)
             inner = text_of(there)[0]
+            if real in once or (real in around and re.match(_GUARD, inner)):
+                return ""
             if re.search(_ONCE, inner, flags=re.MULTILINE):
-                once.add(os.path.realpath(there))
-            return self._spliced(re.sub(_ONCE, "", inner, flags=re.MULTILINE), os.path.abspath(there), depth + 1, once)
+                once.add(real)
+            return self._spliced(re.sub(_ONCE, "", inner, flags=re.MULTILINE), os.path.abspath(there), (*around, real), once)
 
         return re.sub(r'^[ \t]*#[ \t]*include[ \t]*"([^"]*)".*$', included, text, flags=re.MULTILINE)
+
+    def _lines(self) -> "dict[str, str]":
+        """Those of `defines` that are no option of a compiler ("unsigned int", "F(x)"): lines of the text."""
+        out = {}
+        for name, value in (self.defines or {}).items():
+            if not isinstance(value, str) or self._varies(value) or re.fullmatch(_OPTION, f"{name}={value}"):
+                continue
+            if "\n" in f"{name}{value}" or value.endswith("\\"):
+                raise ValueError(f"defines[{name!r}]: expected one line, not {value!r}")
+            out[name] = value
+        return out
+
+    def _varies(self, text: str) -> bool:
+        return any(re.search(rf"\b{re.escape(p)}\b", text) for p in self._values)
 
     def _defines(self) -> "tuple[dict[str, Any], dict[str, str]]":
         """Those that are the same in each config, and those that are not, as expressions."""
         same: "dict[str, Any]" = {"kernel_tuner": 1, **self._fixed}
-        varying = {}
+        varying, lines = {}, self._lines()
         for name, groups in zip(_GRID, self._groups()):
             if re.search(rf"\b{name}\b", self._text):
                 varying[name] = groups
         for name, value in (self.defines or {}).items():
             if name in self._values:
                 raise ValueError(f"defines['{name}']: it is a parameter, which is a macro of that name")
-            is_text = isinstance(value, str)
-            if callable(value) or (is_text and any(re.search(rf"\b{re.escape(p)}\b", value) for p in self._values)):
+            if callable(value) or (isinstance(value, str) and self._varies(value)):
                 varying[name] = _express.text_of(_as_c(value), self._values, f"defines['{name}']")
-            else:
+            elif name not in lines:
                 same[name] = value
         return same, varying
 

@@ -62,7 +62,6 @@ class _FarmRunner:
         for name, value in (
             ("observers", observers),
             ("texmem_args", kernel_options["texmem_args"]),
-            ("compiler", device_options["compiler"]),
         ):
             if value:
                 raise ValueError(f"{name}: not on a farm, where agents build and measure (docs/python.md)")
@@ -70,7 +69,7 @@ class _FarmRunner:
         self._options, self._iterations = options, iterations
         self._members = {name: kernel_options[name] for name in _KERNEL_OPTIONS}
         self._members.update(lang=kernel_source.lang, compiler_options=device_options["compiler_options"])
-        self._device = {name: device_options[name] for name in ("device", "platform")}
+        self._device = {name: device_options[name] for name in ("device", "platform", "compiler")}
         self.quiet = device_options["quiet"]
         self._runner: "Runner | None" = None
         self._timer = self._util.Timer()
@@ -106,13 +105,13 @@ class _FarmRunner:
             if to.verify and self._kernel.language == "CUDA":
                 raise ValueError("verify: a function is not called for CUDA kernels: give answer")
             options = {"repeat": self._iterations, **self._options}
-            self._runner = Runner.of(self._kernel, self._device["device"], self._device["platform"], options)
+            self._runner = Runner.of(self._kernel, **self._device, options=options)
         return self._runner
 
     def _result(self, result: "dict[str, Any]", to: Any) -> "dict[str, Any]":
         """As Kernel Tuner has it: __error__ in the place of a time that there is not."""
         if to.verify and result["status"] == "ok":
-            verify_results(to.verify, self._kernel, [result], None, to.answer, to.atol)
+            verify_results(to.verify, self._kernel, [result], None, to.answer, to.atol, self._device["compiler"])
         if result["status"] != "ok":
             result = {k: v for k, v in result.items() if k not in ("time", "times")}
             result["__error__"] = getattr(self._util, _ERRORS.get(result["status"], "RuntimeFailedConfig"))()

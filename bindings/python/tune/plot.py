@@ -41,15 +41,21 @@ def curve(log: Log, ax: Any = None) -> Any:
     for workload, times in best_so_far(log).items():
         ax.step(range(1, len(times) + 1), times, where="post", label=workload)
     ax.set(xlabel="trials", ylabel="best time [ms]", yscale="log")
-    ax.legend(fontsize="small")
+    if ax.get_legend_handles_labels()[0]:  # a log without trials has no line
+        ax.legend(fontsize="small")
     return ax
 
 
 def knob(log: Log, name: str, ax: Any = None, workload: Optional[str] = None) -> Any:
-    """Each good trial's time over the value of one knob (of the first workload, unless named)."""
+    """Each good trial's time over the value of one knob (of the first workload, unless named). ValueError where no good
+    trial has it."""
+    good = [r for r in _records(log) if r["status"] == "ok"]
+    records = [r for r in good if name in r["knobs"] and workload in (None, r["workload"])]
+    if not records:
+        known = ", ".join(dict.fromkeys(k for r in good for k in r["knobs"]))
+        raise ValueError(f"no good trial{f' of {workload}' if workload else ''} has the knob {name}: there are {known or 'none at all'}")
     ax = _axes(ax)
-    records = [r for r in _records(log) if r["status"] == "ok" and name in r["knobs"]]
-    workload = workload or (records[0]["workload"] if records else "")
+    workload = records[0]["workload"]
     points = [(r["knobs"][name], r["time_ns"] / 1e6) for r in records if r["workload"] == workload]
     values = sorted({v for v, _ in points}, key=lambda v: (isinstance(v, str), v))
     ax.scatter([values.index(v) for v, _ in points], [t for _, t in points], s=12)

@@ -104,6 +104,44 @@ static void a_header_that_is_to_be_there_once_is(void **state)
     blobs_fini(&files);
 }
 
+/* As a preprocessor sees it: a.h is b.h's and its own in turn, and ends where its guard does. */
+static void headers_with_guards_may_include_each_other(void **state)
+{
+    static const char first[] = "#include \"a.h\"\nint last;\n",
+                      a[] = "/* a */\n#ifndef A_H\n#define A_H\n#include \"b.h\"\nint a;\n#endif\n",
+                      b[] = "#ifndef B_H\n#define B_H\n#include \"../%s/a.h\"\nint b;\n#endif\n",
+                      once[] = "#define B_H\n\n\nint b;\n#endif\n\nint a;\n#endif\n\nint last;",
+                      loose[] = "#ifndef A_H\n#define B_H\n#include \"a.h\"\n#endif\n";
+    char path[512], text[512], back[600];
+    struct blobs files;
+    struct buf closed;
+    struct why why = {""};
+    bool found = false;
+
+    (void)state;
+    job_write(dir, NULL, path);
+    snprintf(text, sizeof text, "%s/scale.cl", dir);
+    file_replace(text, first, strlen(first), 0644, NULL);
+    snprintf(text, sizeof text, "%s/b.h", dir);
+    snprintf(back, sizeof back, b, strrchr(dir, '/') + 1);
+    file_replace(text, back, strlen(back), 0644, NULL);
+    snprintf(text, sizeof text, "%s/a.h", dir);
+    file_replace(text, a, strlen(a), 0644, NULL);
+    blobs_init(&files, 1 << 20);
+    buf_init(&closed, SPEC_MAX_BYTES);
+    if (spec_load(path, &closed, &files, &why))
+        fail_msg("%s", why.text);
+    for (size_t i = 0; i < files.n; i++)
+        found |= memmem(files.items[i].data, files.items[i].n_bytes, once, sizeof once - 1) != NULL;
+    assert_true(found);
+    file_replace(text, loose, strlen(loose), 0644, NULL); /* no guard of its own */
+    buf_clear(&closed);
+    assert_int_equal(spec_load(path, &closed, &files, &why), ERR_LIMIT);
+    assert_non_null(strstr(why.text, "cyclic"));
+    buf_fini(&closed);
+    blobs_fini(&files);
+}
+
 /* The call that a text in C gets, in words of the compiler's own; a launch of 1. */
 static void a_function_of_c_is_called_once_by_a_text_of_ours(void **state)
 {
@@ -160,6 +198,7 @@ int main(void)
         cmocka_unit_test(includes_travel_with_the_kernel),
         cmocka_unit_test(includes_stay_in_the_jobs_folders),
         cmocka_unit_test(a_header_that_is_to_be_there_once_is),
+        cmocka_unit_test(headers_with_guards_may_include_each_other),
         cmocka_unit_test(a_function_of_c_is_called_once_by_a_text_of_ours),
         cmocka_unit_test(what_only_devices_have_is_refused_of_c),
     };

@@ -28,6 +28,19 @@ static void unknown_members_are_refused_by_name(void **state)
             ": Budgt: unknown member (did you mean Budget?)");
 }
 
+/* Readers of JSON take the first or the last: half of the conditions would count. */
+static void members_that_are_there_twice_are_refused(void **state)
+{
+    (void)state;
+    refuses("    \"Conditions\"", "    \"Conditions\": [], \"Conditions\"",
+            "ConfigurationSpace.Conditions: the member is there twice");
+    refuses("\"Default\": 1", "\"Default\": 1, \"Default\": 2",
+            "TuningParameters[1].Default: the member is there twice");
+    refuses("  \"KernelSpecification\"",
+            "  \"Budget\": [], \"_a\": 1, \"_a\": 2, \"Budget\": [], \"KernelSpecification\"",
+            ": Budget: the member is there twice");
+}
+
 static void remarks_and_others_members_are_passed_over(void **state)
 {
     static const char *const pairs[] = {"  \"KernelSpecification\": {",
@@ -47,9 +60,8 @@ static void remarks_and_others_members_are_passed_over(void **state)
 /* 1000 elements of a type of the file's own. */
 static void elements_of_custom_types_have_so_many_bytes(void **state)
 {
-    static const int sizes[] = {1, 2, 4, 8, 12, 16, 32, 64};
-    static const char *const none[] = {"\"TypeSize\": 0,",   "\"TypeSize\": 3,",     "\"TypeSize\": -4,",
-                                       "\"TypeSize\": 63,",  "\"TypeSize\": 65,",    "\"TypeSize\": 128,",
+    static const int sizes[] = {1, 2, 3, 12, 20, 64, 65, 4096};
+    static const char *const none[] = {"\"TypeSize\": 0,",   "\"TypeSize\": -4,",    "\"TypeSize\": 4097,",
                                        "\"TypeSize\": 4.5,", "\"TypeSize\": \"4\",", ""};
     char arg[200];
 
@@ -73,8 +85,30 @@ static void elements_of_custom_types_have_so_many_bytes(void **state)
     }
     for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
         snprintf(arg, sizeof arg, "\"Type\": \"custom\", %s \"FillType\": \"Constant\", \"FillValue\": 0", none[i]);
-        refuses(VECTOR, arg, "Arguments[0].TypeSize: expected 1, 2, 4, 8, 12, 16, 32 or 64 bytes");
+        refuses(VECTOR, arg, "Arguments[0].TypeSize: expected the bytes of an element, 1 to 4096");
     }
+}
+
+/* 65,537 elements of 4,096 bytes are 4,096 bytes more than 256 MiB. */
+static void values_of_custom_types_are_made_up_to_a_limit_of_bytes(void **state)
+{
+    static const char *const pairs[] = {
+        VECTOR, "\"Type\": \"custom\", \"TypeSize\": 4096, \"FillType\": \"Constant\", \"FillValue\": 1",
+        "\"Size\": \"n\"", "\"Size\": 65537", NULL};
+    struct spec *s = opened(pairs);
+    struct why why = {""};
+    struct blobs blobs;
+    struct program p;
+    struct config c;
+
+    (void)state;
+    blobs_init(&blobs, 1 << 20);
+    assert_true(spec_default(s, &c));
+    assert_int_equal(spec_program(s, &c, &p, &blobs, &why), ERR_LIMIT);
+    if (!strstr(why.text, "values or 256 MiB"))
+        fail_msg("%s", why.text);
+    blobs_fini(&blobs);
+    spec_free(s);
 }
 
 /* By hand: -2 as a char is 0xfe, 0xfffe as a short; 3 as a half is 1.5 * 2^1, 0 10000 1000000000 = 0x4200. */
@@ -262,8 +296,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unknown_members_are_refused_by_name),
+        cmocka_unit_test(members_that_are_there_twice_are_refused),
         cmocka_unit_test(remarks_and_others_members_are_passed_over),
         cmocka_unit_test(elements_of_custom_types_have_so_many_bytes),
+        cmocka_unit_test(values_of_custom_types_are_made_up_to_a_limit_of_bytes),
         cmocka_unit_test(small_scalars_are_their_bits),
         cmocka_unit_test(small_scalars_beyond_their_type_are_refused),
         cmocka_unit_test(defines_are_macros_of_each_config),

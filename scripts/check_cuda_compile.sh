@@ -9,6 +9,7 @@
 #   check_cuda_compile.sh --budget   the machine code alone, each row of the table as it is now; 77 without nvdisasm
 # Behind the compiles the machine code of the rows of docs/notes/sass.md is counted and held against their budgets, half a minute where
 # nothing is kept; left out, with words, where nvdisasm is neither installed (install_deps.sh --nvdisasm) nor TUNE_NVDISASM.
+# Rows of sm_61 want CUDA 12's compiler and disassembler (--nvrtc12, --nvdisasm12), else they are left out, with words.
 # sm_75 and newer by the newest NVRTC found, sm_52 to sm_70 by CUDA 12's (install_deps.sh --nvrtc12; --quick does without where it
 # is not installed). Registers, spills and shared bytes of each kernel: a line each in table.tsv beside the verdicts that are kept
 # (TUNE_VERDICTS, else ${XDG_CACHE_HOME:-~/.cache}/tune-verdicts). Other options go to the program: --only TEXT, --sm LIST, -j N,
@@ -30,10 +31,12 @@ if [ -z "$program" ]; then
     build release
     program=build/tests/check_cuda_compile
 fi
-[ -n "$quick" ] || scripts/install_deps.sh --nvrtc12 --nvdisasm >&2
+[ -n "$quick" ] || scripts/install_deps.sh --nvrtc12 --nvdisasm --nvdisasm12 >&2
 nvrtc12=$(find "$cache/tune-nvrtc12/venv/lib" -name 'libnvrtc.so.12' 2>/dev/null | head -n 1 || true)
 nvdisasm=${TUNE_NVDISASM:-$(find "$cache/tune-nvdisasm/venv/lib" -path '*/bin/nvdisasm' 2>/dev/null | head -n 1 || true)}
+nvdisasm12=$cache/tune-nvdisasm12/nvdisasm
+[ -x "$nvdisasm12" ] || nvdisasm12=""
 [ -n "$nvdisasm" ] || nvdisasm=$(PATH=$PATH:/usr/local/cuda/bin command -v nvdisasm || true)
 kept=${TUNE_VERDICTS:-$cache/tune-verdicts}
 mkdir -p "$kept"
-exec "$program" ${nvrtc12:+--nvrtc "$nvrtc12"} --sass docs/notes/sass.md ${nvdisasm:+--nvdisasm "$nvdisasm"} -j "$(nproc)" --table "$kept/table${quick:+-quick}.tsv" "$@"
+exec "$program" ${nvrtc12:+--nvrtc "$nvrtc12"} --sass docs/notes/sass.md ${nvdisasm:+--nvdisasm "$nvdisasm"} ${nvdisasm12:+--nvdisasm12 "$nvdisasm12"} -j "$(nproc)" --table "$kept/table${quick:+-quick}.tsv" "$@"

@@ -10,6 +10,8 @@
 #                                  ${XDG_CACHE_HOME:-~/.cache}/tune-nvrtc12/venv
 #   install_deps.sh --nvdisasm     and NVIDIA's disassembler from PyPI (6 MB), with which scripts/check_cuda_compile.sh counts machine code, into
 #                                  ${XDG_CACHE_HOME:-~/.cache}/tune-nvdisasm/venv
+#   install_deps.sh --nvdisasm12   and CUDA 12's disassembler, the last that reads code for sm_50 to sm_72, into
+#                                  ${XDG_CACHE_HOME:-~/.cache}/tune-nvdisasm12: PyPI has it in Triton's package alone (156 MB, of which 6 are kept)
 #   install_deps.sh --hub          and the servers that the tests of `tune hub` start: nginx with DAV, and moto's S3 server from PyPI in
 #                                  ${XDG_CACHE_HOME:-~/.cache}/tune-hub/venv
 #   install_deps.sh --postgres     and the server that tests of the PostgreSQL store start
@@ -22,6 +24,7 @@ packages="gcc g++ libc6-dev cmake ninja-build pkg-config libnng-dev libcjson-dev
 peers=""
 nvrtc12=""
 nvdisasm=""
+nvdisasm12=""
 hub=""
 for argument in "$@"; do
     case "$argument" in
@@ -40,6 +43,10 @@ for argument in "$@"; do
         packages="$packages python3-venv"
         nvdisasm="${XDG_CACHE_HOME:-$HOME/.cache}/tune-nvdisasm/venv"
         ;;
+    --nvdisasm12)
+        packages="$packages python3-venv"
+        nvdisasm12="${XDG_CACHE_HOME:-$HOME/.cache}/tune-nvdisasm12"
+        ;;
     --hub)
         packages="$packages nginx-light libnginx-mod-http-dav-ext python3-venv"
         hub="${XDG_CACHE_HOME:-$HOME/.cache}/tune-hub/venv"
@@ -48,7 +55,7 @@ for argument in "$@"; do
     --browser) packages="$packages chromium fonts-dejavu-core python3" ;;
     --arm64) packages="$packages gcc-aarch64-linux-gnu dpkg-dev qemu-user-static" ;;
     *)
-        echo "install_deps.sh: unknown argument '$argument'; expected --check-tools, --compilers, --bench, --nvrtc12, --nvdisasm, --hub, --postgres, --browser or --arm64" >&2
+        echo "install_deps.sh: unknown argument '$argument'; expected --check-tools, --compilers, --bench, --nvrtc12, --nvdisasm, --nvdisasm12, --hub, --postgres, --browser or --arm64" >&2
         exit 1
         ;;
     esac
@@ -102,6 +109,23 @@ install_nvdisasm() {
     : >"$nvdisasm/complete-1"
 }
 
+# Pinned: a package with CUDA 12.8's.
+install_nvdisasm12() {
+    [ -n "$nvdisasm12" ] || return 0
+    [ ! -x "$nvdisasm12/nvdisasm" ] || return 0
+    echo "installing into $nvdisasm12: nvdisasm 12.8 of triton 3.3.0"
+    mkdir -p "$nvdisasm12"
+    if ! python3 -m venv "$nvdisasm12/venv" ||
+        ! "$nvdisasm12/venv/bin/pip" download --quiet --disable-pip-version-check --no-deps --only-binary=:all: --python-version 3.11 \
+            --dest "$nvdisasm12/package" triton==3.3.0 ||
+        ! python3 -c 'import sys, zipfile; open(sys.argv[2], "wb").write(zipfile.ZipFile(sys.argv[1]).read("triton/backends/nvidia/bin/nvdisasm"))' \
+            "$nvdisasm12"/package/triton-*.whl "$nvdisasm12/new" ||
+        ! chmod +x "$nvdisasm12/new" || ! mv "$nvdisasm12/new" "$nvdisasm12/nvdisasm"; then
+        echo "install_deps.sh: pip could not install nvdisasm 12 into $nvdisasm12; machine code for sm_50 to sm_72 is not counted" >&2
+    fi
+    rm -rf "$nvdisasm12/venv" "$nvdisasm12/package" "$nvdisasm12/new"
+}
+
 install_hub() {
     [ -n "$hub" ] || return 0
     [ ! -f "$hub/complete-1" ] || return 0
@@ -117,6 +141,7 @@ if [ -z "$missing" ]; then
     install_peers
     install_nvrtc12
     install_nvdisasm
+    install_nvdisasm12
     install_hub
     exit 0
 fi
@@ -148,4 +173,5 @@ fi
 install_peers
 install_nvrtc12
 install_nvdisasm
+install_nvdisasm12
 install_hub

@@ -51,22 +51,33 @@
 #define LOOP_STAGED UNROLL_BY(UNROLL_BODY)
 #endif
 
+/* Vectors of a row; those of a tile that an item fetches; vector i of an item: its row, and its first column. Where an item
+ * stays in its column, all that does not go along k is known before the first stage. */
+#define ROW_VECTORS (K_I / V_K)
+#define OWN(tile) CEIL_DIV((tile)*ROW_VECTORS, WG)
+#define STAYS (WG % ROW_VECTORS == 0)
+#define ROW_OF(i) (STAYS ? id / ROW_VECTORS + (i) * (WG / ROW_VECTORS) : (id + (i)*WG) / ROW_VECTORS)
+#define COLUMN_OF(i) ((STAYS ? id % ROW_VECTORS : (id + (i)*WG) % ROW_VECTORS) * V_K)
+
 /* Rows row0.. of `from`, K_I columns of them, to[k][row]; zeros beyond `rows` and K. */
 #define STAGE(from, row0, rows, tile, ld, to)                                                                          \
-    for (int at = id; at < (tile) * (K_I / V_K); at += WG) {                                                           \
-        const int row = at / (K_I / V_K), column = at % (K_I / V_K) * V_K, k = kb + column;                            \
+    for (int i = 0; i < OWN(tile); i++) {                                                                              \
+        const int row = ROW_OF(i), column = COLUMN_OF(i);                                                              \
+        const bool own = (tile)*ROW_VECTORS % WG == 0 || row < (tile);                                                 \
         HELD held[V_K];                                                                                                \
                                                                                                                        \
-        if ((row0) + row < (rows) && k < K) {                                                                          \
-            HOLD(V_K, (from) + (long)((row0) + row) * K + k, held);                                                    \
+        if (own && ((rows) % (tile) == 0 || (row0) + row < (rows)) && (K % K_I == 0 || kb + column < K)) {             \
+            HOLD(V_K, (from) + (long)((row0) + row) * K + (kb + column), held);                                        \
         } else {                                                                                                       \
             UNROLL                                                                                                     \
             for (int j = 0; j < V_K; j++)                                                                              \
                 held[j] = HOLD_ZERO;                                                                                   \
         }                                                                                                              \
-        UNROLL                                                                                                         \
-        for (int j = 0; j < V_K; j++)                                                                                  \
-            (to)[(column + j) * (ld) + row] = HELD_SUM(held[j]);                                                       \
+        if (own) {                                                                                                     \
+            UNROLL                                                                                                     \
+            for (int j = 0; j < V_K; j++)                                                                              \
+                (to)[(column + j) * (ld) + row] = HELD_SUM(held[j]);                                                   \
+        }                                                                                                              \
     }
 
 KERNEL WG_SIZE(N_T, M_T, 1) batch_gemm_tiled(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT w, Y_PARAMS)

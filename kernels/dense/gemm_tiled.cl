@@ -110,37 +110,39 @@ KERNEL WG_SIZE(16, 4, 1) gemm_tiled_pack_x(GLOBAL const ELEM *RESTRICT x, GLOBAL
 #define B_AT(k, n) VLOAD_ALIGNED(b + (long)(k0 + (k)) * NP + (n))
 #endif
 
-/* What an item fetches of stage `step` at position `to` of a tile of ROW columns: DO(index, global, local). */
-#define EACH_OF_A(step, DO, to)                                                                                        \
+/* What an item fetches of a stage, from where it is in k (from_a, from_b) to its place in a tile: constant distances. */
+#define EACH_OF_A(DO, to)                                                                                               \
     UNROLL                                                                                                             \
     for (int i = 0; i < A_OWN / VWM; i++) {                                                                            \
-        const int k = id / MDIMA + i / (MWG / (MDIMA * VWM)) * (WG / MDIMA);                                           \
-        const int m = (id % MDIMA + i % (MWG / (MDIMA * VWM)) * MDIMA) * VWM;                                          \
+        const int k = i / (MWG / (MDIMA * VWM)) * (WG / MDIMA), m = i % (MWG / (MDIMA * VWM)) * MDIMA * VWM;           \
                                                                                                                        \
-        DO(VWM, a + (long)((step)*KWG + k) * MP + m, held_a + i * VWM, (to) + k * MWG + m);                            \
-    }
-#define EACH_OF_B(step, DO, to)                                                                                        \
+        DO(VWM, from_a + (k * MP + m), held_a + i * VWM, (to) + k * MWG + m);                                          \
+    }                                                                                                                  \
+    if (CAT(DO, _READS))                                                                                               \
+        from_a += KWG * MP;
+#define EACH_OF_B(DO, to)                                                                                               \
     UNROLL                                                                                                             \
     for (int i = 0; i < B_OWN / VEC; i++) {                                                                            \
-        const int k = id / NDIMB + i / (NWG / (NDIMB * VEC)) * (WG / NDIMB);                                           \
-        const int n = (id % NDIMB + i % (NWG / (NDIMB * VEC)) * NDIMB) * VEC;                                          \
+        const int k = i / (NWG / (NDIMB * VEC)) * (WG / NDIMB), n = i % (NWG / (NDIMB * VEC)) * NDIMB * VEC;           \
                                                                                                                        \
-        DO(VEC, b + (long)((step)*KWG + k) * NP + n, held_b + i * VEC, (to) + k * NWG + n);                            \
-    }
+        DO(VEC, from_b + (k * NP + n), held_b + i * VEC, (to) + k * NWG + n);                                          \
+    }                                                                                                                  \
+    if (CAT(DO, _READS))                                                                                               \
+        from_b += KWG * NP;
 #if SA
-#define STAGE_A(step, DO, to) EACH_OF_A(step, DO, to)
+#define STAGE_A(DO, to) EACH_OF_A(DO, to)
 #else
-#define STAGE_A(step, DO, to)
+#define STAGE_A(DO, to)
 #endif
 #if SB
-#define STAGE_B(step, DO, to) EACH_OF_B(step, DO, to)
+#define STAGE_B(DO, to) EACH_OF_B(DO, to)
 #else
-#define STAGE_B(step, DO, to)
+#define STAGE_B(DO, to)
 #endif
 #define STAGE(step, DO)                                                                                                \
     do {                                                                                                               \
-        STAGE_A(step, DO, a_tile + (step) % STAGES * A_STAGE)                                                          \
-        STAGE_B(step, DO, b_tile + (step) % STAGES * B_STAGE)                                                          \
+        STAGE_A(DO, put_a + (step) % STAGES * A_STAGE)                                                          \
+        STAGE_B(DO, put_b + (step) % STAGES * B_STAGE)                                                          \
     } while (0)
 
 #if SPLIT > 1
@@ -164,9 +166,13 @@ KERNEL WG_SIZE(NDIMC, MDIMC, 1) gemm_tiled(GLOBAL const ELEM *RESTRICT xt, GLOBA
 #endif
 #endif
 #if SA
+    GLOBAL const ELEM *from_a = a + (long)(id / MDIMA) * MP + id % MDIMA * VWM;
+    LOCAL SUM *const put_a = a_tile + id / MDIMA * MWG + id % MDIMA * VWM;
     HELD held_a[A_OWN];
 #endif
 #if SB
+    GLOBAL const ELEM *from_b = b + (long)(id / NDIMB) * NP + id % NDIMB * VEC;
+    LOCAL SUM *const put_b = b_tile + id / NDIMB * NWG + id % NDIMB * VEC;
     HELD held_b[B_OWN];
 #endif
     VT acc[MWI][NVI];

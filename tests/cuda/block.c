@@ -512,5 +512,7 @@ const struct emu_services block_services = {
     .barrier_arrive = bulk_barrier_arrive,
     .barrier_wait = bulk_barrier_wait,
     .tensor_map = bulk_map,
+    .tensor_map_see = bulk_map_see,
+    .fence_async = races_fence,
     .bring_box = bulk_bring,
 };

@@ -67,6 +67,7 @@ void bulk_barrier_init(void *b, int count);
 void bulk_barrier_arrive(void *b, int expected_bytes);
 void bulk_barrier_wait(void *b, int parity, int line);
 void bulk_map(void *map, const struct emu_map *tensor);
+void bulk_map_see(const void *map);
 void bulk_bring(void *to, const void *map, const int at[EMU_MAP_DIMS], void *barrier);
 /* cp.async (copies.c); start: nothing is pending; end: false when a thread ends with copies that nobody waited for. */
 void copies_start(int n_threads);

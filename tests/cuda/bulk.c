@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* bulk.c - barriers in shared memory (mbarrier), and copies of boxes of rows that they count. What was asked for is
  * unknown (NaN) until somebody waits for its barrier: so a missing wait shows, and a copy into what others still read.
- * Both are told as races, too. */
+ * Both are told as races, too, as are missing fences between plain writes and the copy engine. */
 #include "tests/cuda/block.h"
 #include "tests/cuda/races.h"
 
@@ -38,10 +38,19 @@ static struct copy {
 } copies[MAX_COPIES];
 static int n_copies;
 
+/* Which thread has seen which map as it is now. */
+#define MAX_SEEN 256
+static struct seen {
+    const void *map;
+    int thread;
+} seen[MAX_SEEN];
+static int n_seen;
+
 void bulk_start(void)
 {
     n_copies = 0;
     n_barriers = 0;
+    n_seen = 0;
 }
 
 static struct barrier *barrier_at(void *at)
@@ -108,6 +117,27 @@ void bulk_map(void *map, const struct emu_map *t)
             block_fail(716, "a tensor map of misaligned rows, or misaligned itself");
     }
     memcpy(map, &made, sizeof made);
+    for (int i = 0; i < n_seen; i++)
+        if (seen[i].map == map)
+            seen[i--] = seen[--n_seen];
+}
+
+static bool has_seen(const void *map)
+{
+    int i = 0;
+
+    while (i < n_seen && (seen[i].map != map || seen[i].thread != block_thread()))
+        i++;
+    return i < n_seen;
+}
+
+void bulk_map_see(const void *map)
+{
+    if (has_seen(map))
+        return;
+    if (n_seen == MAX_SEEN)
+        block_fail(2, "more tensor maps than can be watched");
+    seen[n_seen++] = (struct seen){map, block_thread()};
 }
 
 /* Of dimension i of a box: how many are brought. */
@@ -129,12 +159,16 @@ void bulk_bring(void *to, const void *map, const int at[EMU_MAP_DIMS], void *bar
     memcpy(&made, map, sizeof made);
     if (made.magic != MAGIC)
         block_fail(719, "a tensor map that was not made");
+    if (!has_seen(map))
+        block_fail(719, "a tensor map without fence.proxy.tensormap of the thread since it was made");
     if ((uintptr_t)to % 128)
         block_fail(716, "a box to an address that is no multiple of 128");
     if (n_copies == MAX_COPIES)
         block_fail(2, "too many copies under way");
     c.tensor = made.tensor;
     memcpy(c.at, at, sizeof c.at);
+    races_engine_comes(barrier, sizeof *c.barrier);
+    races_engine_comes(to, (size_t)rows_of(&c.tensor) * BOX_BYTES);
     races_copy_begins(to, (size_t)rows_of(&c.tensor) * BOX_BYTES);
     memset(to, UNKNOWN, (size_t)rows_of(&c.tensor) * BOX_BYTES);
     copies[n_copies++] = c;

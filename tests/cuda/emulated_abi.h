@@ -83,6 +83,9 @@ struct emu_services {
     void (*barrier_wait)(void *b, int parity, int line);
     /* cp.async.bulk.tensor of a box by a map of 128 bytes: rows of 128 bytes, with 128-byte swizzle. */
     void (*tensor_map)(void *map, const struct emu_map *tensor);
+    void (*tensor_map_see)(const void *map); /* fence.proxy.tensormap, acquire: by each thread that uses the map */
+    /* fence.proxy.async: what this thread and those it has met wrote is there for boxes, barriers' bytes and wgmma. */
+    void (*fence_async)(void);
     void (*bring_box)(void *to, const void *map, const int at[EMU_MAP_DIMS], void *barrier);
 };
 

@@ -358,6 +358,14 @@ static inline void tune_emu_barrier_wait(void *b, int parity, int line = __built
 {
     tune_emu_services->barrier_wait(b, parity, line);
 }
+static inline void tune_emu_fence_async()
+{
+    tune_emu_services->fence_async();
+}
+static inline void tune_emu_see_map(const void *map)
+{
+    tune_emu_services->tensor_map_see(map);
+}
 static inline void tune_emu_tensor_map(void *map, const void *rows, int n_rows, int row_bytes, int box_rows)
 {
     const struct emu_map tensor = {

@@ -27,9 +27,10 @@ struct cell {
     moment copier;             /* whose copy is under way since; of a block before: it was given up */
 };
 
-/* How far into each actor's time somebody has seen: what was until then comes before what he does. */
+/* How far into each actor's time somebody has seen: what was until then comes before what he does; and how far of what
+ * each thread wrote he knows that a fence shows it to the copy engine and to products, too. */
 struct sight {
-    uint32_t clocks[N_ACTORS];
+    uint32_t clocks[N_ACTORS], fenced[BLOCK_MAX_THREADS];
 };
 
 static struct {
@@ -42,6 +43,8 @@ static struct {
     uint32_t clock[N_ACTORS];    /* of each now, at least `floor` */
     struct sight seen[N_ACTORS]; /* what is below `floor` has been seen by all */
     struct sight arrived[RACES_MAX_BARRIERS], ended[RACES_MAX_BARRIERS]; /* in this phase; in those before */
+    uint32_t fenced[BLOCK_MAX_THREADS];                                  /* as all know since the last barrier */
+    bool has_fences;                                                     /* in this block */
     int n_threads;
 } shadow = {.start = 1, .floor = 1};
 
@@ -52,6 +55,7 @@ static void forget(void)
     memset(shadow.seen, 0, sizeof shadow.seen);
     memset(shadow.arrived, 0, sizeof shadow.arrived);
     memset(shadow.ended, 0, sizeof shadow.ended);
+    memset(shadow.fenced, 0, sizeof shadow.fenced);
     shadow.floor = shadow.start = 1;
 }
 
@@ -70,12 +74,27 @@ void races_watch_variable(const unsigned char *at, size_t n_bytes)
     memset(shadow.is_shared + (at - shadow.base), 1, n_bytes);
 }
 
+static uint32_t later(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+/* What one thread knows of fences, all do. */
+static void share_fences(void)
+{
+    for (int i = 0; i < shadow.n_threads; i++)
+        for (int k = 0; k < shadow.n_threads; k++)
+            shadow.fenced[k] = later(shadow.fenced[k], shadow.seen[i].fenced[k]);
+}
+
 void races_barrier(int n_threads)
 {
     uint32_t latest = shadow.floor;
 
+    if (shadow.has_fences)
+        share_fences();
     for (int i = 0; i < N_ACTORS; i++)
-        latest = shadow.clock[i] > latest ? shadow.clock[i] : latest;
+        latest = later(latest, shadow.clock[i]);
     shadow.floor = latest + 1;
     if (shadow.floor > MAX_CLOCK / 2)
         forget();
@@ -88,13 +107,16 @@ void races_start(int n_threads)
 {
     races_barrier(n_threads);
     shadow.start = shadow.floor;
+    shadow.has_fences = false;
 }
 
 /* `to` has seen what `from` has; only the block's threads and those behind them count. */
 static void see(struct sight *to, const struct sight *from)
 {
     for (int i = 0; i < N_ACTORS; i = i + 1 == shadow.n_threads ? PRODUCTS : i + 1)
-        to->clocks[i] = from->clocks[i] > to->clocks[i] ? from->clocks[i] : to->clocks[i];
+        to->clocks[i] = later(to->clocks[i], from->clocks[i]);
+    for (int i = 0; shadow.has_fences && i < shadow.n_threads; i++)
+        to->fenced[i] = later(to->fenced[i], from->fenced[i]);
 }
 
 /* The actor's past is seen by `to`; what it does from now on is not. */
@@ -106,14 +128,26 @@ static void show(int actor, struct sight *to)
 
 void races_meet(int first, unsigned mask)
 {
-    struct sight all = {{0}};
+    static struct sight all;
 
+    memset(&all, 0, sizeof all);
     for (int i = 0; i < EMU_WARP; i++)
         if (mask >> i & 1)
             show(first + i, &all);
     for (int i = 0; i < EMU_WARP; i++)
         if (mask >> i & 1)
             shadow.seen[first + i] = all;
+}
+
+void races_fence(void)
+{
+    const int now = block_thread();
+    struct sight *mine = &shadow.seen[now];
+
+    shadow.has_fences = true;
+    for (int i = 0; i < shadow.n_threads; i++)
+        mine->fenced[i] = later(mine->fenced[i], later(shadow.floor - 1, mine->clocks[i]));
+    mine->fenced[now] = shadow.clock[now]++;
 }
 
 static int actor_of(moment m)
@@ -126,6 +160,16 @@ static bool is_ordered(moment before, int now)
     const uint32_t clock = before >> ACTOR_BITS;
 
     return clock < shadow.floor || actor_of(before) == now || shadow.seen[now].clocks[actor_of(before)] >= clock;
+}
+
+/* Was it the copy engine, or a fence between, or in a block before? */
+static bool is_fenced(moment written, int now)
+{
+    const uint32_t clock = written >> ACTOR_BITS;
+    const int actor = actor_of(written);
+
+    return actor >= PRODUCTS || clock < shadow.start || shadow.fenced[actor] >= clock ||
+           shadow.seen[now].fenced[actor] >= clock;
 }
 
 static void describe(int actor, char words[80])
@@ -164,6 +208,13 @@ static void check_writer(const struct cell *c, int now, const char *what)
         tell((size_t)(c - shadow.cells), now, what, "is the target of a copy of", c->copier);
     if (!is_ordered(c->writer, now))
         tell((size_t)(c - shadow.cells), now, what, "was written by", c->writer);
+}
+
+/* For what is no thread. */
+static void check_fence(const struct cell *c, int now, const char *what)
+{
+    if (!is_fenced(c->writer, now))
+        tell((size_t)(c - shadow.cells), now, what, "was written, with no fence.proxy.async between, by", c->writer);
 }
 
 static void note_read(struct cell *c, int now, moment mine)
@@ -218,6 +269,14 @@ void races_copy_ends(const void *to, size_t n)
         c[i] = (struct cell){.writer = moment_of(block_thread())};
 }
 
+void races_engine_comes(const void *at, size_t n)
+{
+    struct cell *c = cells_of(at, n);
+
+    for (size_t i = 0; c && i < n; i++)
+        check_fence(c + i, block_thread(), "given to the copy engine");
+}
+
 void races_box_ends(const void *to, size_t n, int i_barrier)
 {
     struct cell *c = cells_of(to, n);
@@ -262,8 +321,10 @@ void races_products_read(int warp, const void *at, size_t n)
     const moment mine = moment_of(PRODUCTS + warp);
     struct cell *c = cells_of(at, n);
 
-    for (size_t i = 0; c && i < n; i++)
+    for (size_t i = 0; c && i < n; i++) {
+        check_fence(c + i, PRODUCTS + warp, "read");
         note_read(c + i, PRODUCTS + warp, mine);
+    }
 }
 
 void races_products_done(int warp, long n_ahead)

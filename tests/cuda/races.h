@@ -42,6 +42,15 @@ void races_arrive(int i_barrier);
 void races_phase_ends(int i_barrier);
 void races_pass(int i_barrier);
 
+/* fence.proxy.async of the running thread: of what it has written, and of what others have that it knows of, the copy
+ * engine and products see the bytes that were written. Without it they may see older ones, whatever barrier lies
+ * between. */
+void races_fence(void);
+
+/* The running thread sends the copy engine to n bytes, of a barrier or of a box's target: what was written there
+ * without a fence is told. */
+void races_engine_comes(const void *at, size_t n);
+
 /* A copy that such a barrier counts (it began as others do): it ends before the phase does. */
 void races_box_ends(const void *to, size_t n, int i_barrier);
 

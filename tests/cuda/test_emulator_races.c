@@ -84,8 +84,11 @@ static const struct sample wrong[] = {
  * takes four arrivals. PRODUCTS reads that box. */
 static const char ring_head[] =
     "#define MADE if (t == 0) { tune_emu_barrier_init(&full, 1); tune_emu_barrier_init(&empty, 4);\\\n"
-    "    tune_emu_tensor_map(map, x, 6, 128, 64); } __syncthreads();\n"
-    "#define BRING tune_emu_barrier_arrive(&full, 8192); tune_emu_bring_box(tiles, map, 0, 0, &full);\n"
+    "    tune_emu_tensor_map(map, x, 6, 128, 64); FENCE } __syncthreads();\n"
+    "#define FENCE tune_emu_fence_async();\n"
+    "#define WRITE ((float *)tiles)[t] = t;\n"
+    "#define USE tune_emu_barrier_arrive(&full, 8192); tune_emu_bring_box(tiles, map, 0, 0, &full);\n"
+    "#define BRING tune_emu_see_map(map); USE\n"
     "#define FULL(phase) tune_emu_barrier_wait(&full, phase);\n"
     "#define EMPTY tune_emu_barrier_wait(&empty, 0);\n"
     "#define GIVE_BACK if (t % 32 == 0) tune_emu_barrier_arrive(&empty);\n"
@@ -109,6 +112,16 @@ static const struct sample right_rings[] = {
      "if (t == 128) { BRING EMPTY BRING } if (t < 128) { FULL(0) GET __syncwarp(); GIVE_BACK FULL(1) GET }"},
     {"products of two boxes", "if (t == 128) { BRING EMPTY BRING }\n"
                               "if (t < 128) { FULL(0) PRODUCTS WAIT GIVE_BACK FULL(1) PRODUCTS WAIT }"},
+    {"products of what each wrote and fenced", "WRITE FENCE __syncthreads(); if (t < 128) { PRODUCTS WAIT }"},
+    {"products of what others wrote, fenced by each that asks",
+     "WRITE __syncthreads(); if (t < 128) { FENCE PRODUCTS WAIT }"},
+    {"a box over what each wrote and fenced", "WRITE FENCE __syncthreads(); if (t == 0) { BRING } FULL(0) GET"},
+    {"a box over what others wrote, fenced by who brings it",
+     "WRITE __syncthreads(); if (t == 0) { FENCE BRING } FULL(0) GET"},
+    {"fenced, and known by a barrier in shared memory",
+     "if (t < 128) { WRITE FENCE __syncwarp(); GIVE_BACK } if (t == 128) { EMPTY BRING } if (t < 128) { FULL(0) GET }"},
+    {"written behind a box, read by those who write",
+     "if (t == 0) { BRING } FULL(0) GET __syncthreads(); WRITE y[t % 96] = ((float *)tiles)[t];"},
     {"one thread for the products of its warpgroup", "if (t == 128) { BRING EMPTY BRING }\n"
                                                      "if (t < 128) { FULL(0) PRODUCTS WAIT if (t == 40) for (int i = "
                                                      "0; i < 4; i++) tune_emu_barrier_arrive(&empty); }"},
@@ -134,6 +147,28 @@ static const struct sample wrong_rings[] = {
     {"written while products read it",
      "if (t == 128) { BRING } if (t < 128) { FULL(0) PRODUCTS ((float *)tiles)[t] = 1; WAIT }"},
     {"an own word, written behind the products' call", "if (t < 128) { PRODUCTS ((float *)tiles)[t] = 1; WAIT }"},
+};
+
+static const struct sample unfenced[] = {
+    {"products of what each wrote, without a fence", "WRITE __syncthreads(); if (t < 128) { PRODUCTS WAIT }"},
+    {"a fence before the write", "FENCE WRITE __syncthreads(); if (t < 128) { PRODUCTS WAIT }"},
+    {"a fence behind the products' call", "WRITE __syncthreads(); if (t < 128) { PRODUCTS FENCE WAIT }"},
+    {"one warp without a fence", "WRITE if (t / 32 != 1) FENCE __syncthreads(); if (t < 128) { PRODUCTS WAIT }"},
+    {"a fence of a warp that asks for nothing, a barrier too late",
+     "WRITE __syncthreads(); if (t >= 128) { FENCE } if (t < 128) { PRODUCTS WAIT }"},
+    {"a box over what each wrote, without a fence", "WRITE __syncthreads(); if (t == 0) { BRING } FULL(0) GET"},
+    {"known by a barrier in shared memory, without a fence",
+     "if (t < 128) { WRITE __syncwarp(); GIVE_BACK } if (t == 128) { EMPTY BRING } if (t < 128) { FULL(0) GET }"},
+    {"a box that a barrier made without a fence counts",
+     "if (t == 0) { tune_emu_barrier_init(&full, 1); BRING } __syncthreads(); FULL(0) GET"},
+};
+
+/* USE: as BRING, but for the map, which is made before. */
+static const struct sample unseen_maps[] = {
+    {"nobody", "if (t == 0) { USE } FULL(0) GET"},
+    {"another thread", "tune_emu_see_map(map + 128 * (t == 0)); __syncthreads(); if (t == 0) { USE } FULL(0) GET"},
+    {"made anew since",
+     "if (t == 0) { tune_emu_see_map(map); tune_emu_tensor_map(map, x, 6, 128, 64); USE } FULL(0) GET"},
 };
 
 /* All samples as kernels k0, k1 ... of one text: compiled once. */
@@ -183,7 +218,7 @@ static CUresult run(const char *text, size_t i, int seed, float y[N_THREADS])
     return run_threads(text, i, seed, N_THREADS, N_THREADS * 4, y);
 }
 
-static bool log_tells_a_race(const char *path)
+static bool log_tells(const char *path, const char *words)
 {
     char line[400];
     bool told = false;
@@ -191,13 +226,13 @@ static bool log_tells_a_race(const char *path)
 
     assert_non_null(log);
     while (fgets(line, sizeof line, log))
-        told |= strstr(line, "race: ") != NULL;
+        told |= strstr(line, words) != NULL;
     fclose(log);
     return told;
 }
 
-/* In each order of threads: all are right, or each ends with words on a race. */
-static void check(const char *head_of, const struct sample *samples, size_t n, bool races)
+/* In each order of threads: all are right (NULL), or each ends with these words. */
+static void check(const char *head_of, const struct sample *samples, size_t n, const char *words)
 {
     const bool ring = head_of == ring_head;
     char *text = text_of(head_of, samples, n);
@@ -214,7 +249,7 @@ static void check(const char *head_of, const struct sample *samples, size_t n, b
             setenv("TUNE_CUDA_LOG", path, 1);
             e = run_threads(text, i, seed, ring ? 160 : N_THREADS, ring ? 2 * 8192 : N_THREADS * 4, y);
             unsetenv("TUNE_CUDA_LOG");
-            if (e != (races ? CUDA_ERROR_LAUNCH_FAILED : CUDA_SUCCESS) || log_tells_a_race(path) != races)
+            if (e != (words ? CUDA_ERROR_LAUNCH_FAILED : CUDA_SUCCESS) || (words && !log_tells(path, words)))
                 fail_msg("%s, seed %d: %d", samples[i].what, seed, (int)e);
             unlink(path);
         }
@@ -224,20 +259,32 @@ static void check(const char *head_of, const struct sample *samples, size_t n, b
 static void kernels_that_are_right_have_no_race(void **state)
 {
     (void)state;
-    check(head, right, sizeof right / sizeof *right, false);
-    check(ring_head, right_rings, sizeof right_rings / sizeof *right_rings, false);
+    check(head, right, sizeof right / sizeof *right, NULL);
+    check(ring_head, right_rings, sizeof right_rings / sizeof *right_rings, NULL);
 }
 
 static void races_are_told_in_every_order_of_threads(void **state)
 {
     (void)state;
-    check(head, wrong, sizeof wrong / sizeof *wrong, true);
+    check(head, wrong, sizeof wrong / sizeof *wrong, "race: ");
 }
 
 static void races_of_boxes_and_products_are_told(void **state)
 {
     (void)state;
-    check(ring_head, wrong_rings, sizeof wrong_rings / sizeof *wrong_rings, true);
+    check(ring_head, wrong_rings, sizeof wrong_rings / sizeof *wrong_rings, "race: ");
+}
+
+static void plain_writes_need_a_fence_for_the_copy_engine(void **state)
+{
+    (void)state;
+    check(ring_head, unfenced, sizeof unfenced / sizeof *unfenced, "no fence.proxy.async between");
+}
+
+static void a_map_is_asked_for_by_each_thread_that_uses_it(void **state)
+{
+    (void)state;
+    check(ring_head, unseen_maps, sizeof unseen_maps / sizeof *unseen_maps, "without fence.proxy.tensormap");
 }
 
 static void races_are_told_with_threads_and_lines(void **state)
@@ -382,6 +429,8 @@ int main(void)
         cmocka_unit_test(kernels_that_are_right_have_no_race),
         cmocka_unit_test(races_are_told_in_every_order_of_threads),
         cmocka_unit_test(races_of_boxes_and_products_are_told),
+        cmocka_unit_test(plain_writes_need_a_fence_for_the_copy_engine),
+        cmocka_unit_test(a_map_is_asked_for_by_each_thread_that_uses_it),
         cmocka_unit_test(races_are_told_with_threads_and_lines),
         cmocka_unit_test(warps_run_ahead_of_each_other),
         cmocka_unit_test(blocks_that_touch_what_others_write_are_told),

@@ -31,10 +31,10 @@ static const struct mutant mutants[] = {
     {"batch_gemm/packed", SHAPE, "uninitialised accumulator", "acc[i_][v_] = VSET(0);",
      "acc[i_][v_] = VSET(LOAD1(y));"},
 
-    {"batch_gemm/tiled", SHAPE, "missing last term", "(rows) && k < K)", "(rows) && k < K - 1)"},
+    {"batch_gemm/tiled", SHAPE, "missing last term", "kb + column < K)", "kb + column < K - 1)"},
     {"batch_gemm/tiled", SHAPE, "wrong batch", "w + (long)batch * N * K", "w + (long)(batch / 2) * N * K"},
     {"batch_gemm/tiled", SHAPE, "unguarded tail", "if (m < M && n + j < N)", "if (m < M)"},
-    {"batch_gemm/tiled", SHAPE, "transposed tile", "[(column + j) * (ld) + row]", "[at + j]"},
+    {"batch_gemm/tiled", SHAPE, "transposed tile", "[(column + j) * (ld) + row]", "[row * (K_I + PAD) + column + j]"},
     {"batch_gemm/tiled", SHAPE, "uninitialised accumulator", "acc[i][v] = VSET(0);", "acc[i][v] = VSET(LOAD1(y));"},
 
     {NULL, NULL, NULL, NULL, NULL},

@@ -6,6 +6,7 @@
 #define DENSE "dense f16 m=37 n=29 k=88 epilogue=bias_relu"
 #define BATCH "batch_gemm i8 b=3 m=21 n=18 k=416"
 #define PLAIN "conv2d f16 n=1 c=32 h=10 w=12 k=40 r=3 s=3 pad=1 epilogue=bias"
+#define ROWS_APART "conv2d f16 n=1 c=16 h=11 w=9 k=16 r=3 s=3 pad=2,1 dilation=2,1 layout=nchw16c"
 #define CONV "conv2d bf16 n=2 c=16 h=9 w=8 k=24 r=3 s=3 pad=1 layout=nchw16c"
 
 /* Tensor cores count in tiles of 16 x 8 over 32 bytes of k. */
@@ -13,7 +14,7 @@ static const char *const shapes[] = {
     "dense f16 m=64 n=64 k=128",                     /* whole tiles */
     "dense bf16 m=33 n=17 k=40",                     /* ragged, rows in 16 bytes */
     "dense i8 m=18 n=35 k=52 epilogue=bias_requant", /* rows in 4 bytes */
-    "dense i8 m=300 n=70 k=32",                      /* bands of tiles, the last one lower */
+    "dense i8 m=600 n=70 k=32",                      /* three bands of tiles, the last one lower */
     "dense f16 m=5 n=70 k=1031",                     /* rows in 2 bytes, k split */
     "dense i8 m=1 n=9 k=301",                        /* rows in single bytes, one row */
     "dense f16 m=20 n=30 k=64 acc=f16 epilogue=bias_add_relu",
@@ -24,6 +25,7 @@ static const char *const shapes[] = {
     "conv2d f16 n=1 c=32 h=10 w=11 k=40 r=3 s=3 pad=1",
     "conv2d f16 n=2 c=20 h=9 w=7 k=18 r=3 s=2 stride=2,1 pad=1,0 dilation=1,2 epilogue=relu",
     "conv2d i8 n=1 c=32 h=9 w=9 k=32 r=3 s=3 stride=2 pad=1 layout=nchw4c",
+    ROWS_APART,
     "conv2d i8 n=2 c=48 h=8 w=6 k=16 r=1 s=1 layout=nchw16c epilogue=bias_requant",
     "conv2d bf16 n=1 c=16 h=8 w=8 k=16 r=3 s=3 pad=1 groups=2 layout=nchw8c",
     "conv2d i8 n=1 c=3 h=12 w=12 k=20 r=7 s=7 stride=2 pad=3",
@@ -47,6 +49,8 @@ static const struct mutant mutants[] = {
      "name##_held = load_wide<RUN, type>(name + (i))", "name##_held = load_wide<RUN, type>(name + (i) / 16)"},
     {"dense/mma", "dense i8 m=300 n=70 k=32", "a low band as high as others",
      "a_tiles - band < BAND ? a_tiles - band : BAND", "BAND"},
+    {"dense/mma", "dense bf16 m=3 n=5 k=8000", "rows behind the last one", "(unsigned)(other - first) * K_",
+     "(unsigned)(mine + i * ROW_STEP - first) * K_"},
     {"batch_gemm/mma", BATCH, "wrong matrix", "w + (long)b * N * K", "w + (long)(b / 2) * N * K"},
     {"batch_gemm/mma", BATCH, "missing barrier", "BARRIER(); /* the first stage", "/* the first stage"},
     {"batch_gemm/mma", BATCH, "k in half", "stage, 2 * next, lane_id", "stage, 0 * next, lane_id"},
@@ -54,6 +58,8 @@ static const struct mutant mutants[] = {
     {"batch_gemm/mma", BATCH, "uninitialised accumulator", "acc[i][j][e] = 0;", "acc[i][j][e] = e;"},
     {"conv2d/mma", CONV, "no padding", "(unsigned)(w + s * DW) < W", "w + s * DW < W"},
     {"conv2d/mma", CONV, "no dilation of columns", "r * DH, s * DW)", "r * DH, r * DW)"},
+    {"conv2d/mma", ROWS_APART, "a mask of rows without dilation", "(unsigned)(h + r * DH) < H",
+     "(unsigned)(h + r) < H"},
     {"conv2d/mma", CONV, "missing last tap", "tap < R * S ? WINDOW_BIT(r)", "tap < R * S - 1 ? WINDOW_BIT(r)"},
     {"conv2d/mma", CONV, "rows and columns swapped", "pixel_ / Q % P, pixel_ % Q)", "pixel_ % Q, pixel_ / Q % P)"},
     {"conv2d/mma", CONV, "a group's channels too many", "if (k < K)\n        wp[i]", "if (k < K - 1)\n        wp[i]"},

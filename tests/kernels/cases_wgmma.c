@@ -6,6 +6,7 @@
 #define DENSE "dense f16 m=150 n=140 k=296 epilogue=bias_relu"
 #define BATCH "batch_gemm i8 b=3 m=70 n=68 k=400"
 #define CONV "conv2d f16 n=2 c=72 h=9 w=10 k=72 r=3 s=3 pad=1 layout=nhwc epilogue=bias"
+#define ROWS_APART "conv2d f16 n=1 c=16 h=11 w=9 k=16 r=3 s=3 pad=2,1 dilation=2,1 layout=nhwc"
 #define NEEDED "wgmma"
 
 /* Warpgroups count in tiles of 64 x 64 over 128 bytes of k; rows are of whole 16 bytes. */
@@ -18,6 +19,7 @@ static const char *const shapes[] = {
     CONV,                                              /* ragged on all sides */
     "conv2d bf16 n=3 c=16 h=5 w=4 k=70 r=2 s=3 pad=1,0,0,2 dilation=1,2 layout=nhwc", /* tiles over images */
     "conv2d i8 n=2 c=144 h=13 w=9 k=33 r=3 s=3 stride=2,3 pad=1 layout=nhwc epilogue=bias_requant",
+    ROWS_APART,
     "conv2d f16 n=1 c=64 h=16 w=16 k=64 r=1 s=1 layout=nhwc epilogue=add_relu", /* whole tiles */
     NULL,
 };
@@ -31,6 +33,9 @@ static const struct mutant mutants[] = {
     {"dense/wgmma", DENSE, "a stage given back while it is multiplied", "WGMMA_WAIT(1);", "", NEEDED},
     {"dense/wgmma", DENSE, "barriers used before they are made", "cluster_barrier();\n    if (LID(0) >= WGS",
      "if (LID(0) >= WGS", NEEDED},
+    {"dense/wgmma", DENSE, "barriers that the copy engine may not know", "barriers_made();", "", NEEDED},
+    {"dense/wgmma", DENSE, "a map of w that is not asked for anew", "see_map(w_map);", "", NEEDED},
+    {"conv2d/wgmma", CONV, "a map of images that is not asked for anew", "see_map(x_map);", "", NEEDED},
     {"dense/wgmma", DENSE, "sums read too early", "WGMMA_WAIT(0);", "", NEEDED},
     {"dense/wgmma", "dense f16 m=64 n=72 k=128", "eights of the next lane", "n += LID(0) % 4 * 8;",
      "n += (LID(0) % 4 ^ 1) * 8;", NEEDED},
@@ -42,6 +47,7 @@ static const struct mutant mutants[] = {
     {"batch_gemm/wgmma", BATCH, "boxes of too few rows", "make_map(map, room, x, BATCH * M, K_BYTES, MT)",
      "make_map(map, room, x, BATCH * M, K_BYTES, MT / 2)", NEEDED},
     {"conv2d/wgmma", CONV, "a tap of the next column", "tap % S * DW", "(tap + 1) % S * DW", NEEDED},
+    {"conv2d/wgmma", ROWS_APART, "taps of rows without dilation", "tap / S * DH", "tap / S", NEEDED},
     {"conv2d/wgmma", CONV, "no padding", "at.p * SH - PT", "at.p * SH", NEEDED},
     {"conv2d/wgmma", CONV, "one image's rows in another", "(image * P + p) * Q", "(image * P + (p + image) % P) * Q",
      NEEDED},

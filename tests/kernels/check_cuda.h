@@ -93,6 +93,7 @@ enum err check_compile(const struct check_job *jobs, size_t n, const struct blob
 struct check_sass {
     const char *table;    /* a page with rows of ten cells: docs/notes/sass.md says what they are */
     const char *nvdisasm; /* the disassembler's path */
+    const char *older;    /* of one that reads code for architectures before sm_75; NULL: theirs are left out */
     const char *only;     /* templates whose id contains this */
     struct nvrtc *nvrtcs[4];
     int n_nvrtcs, n_processes;

@@ -72,6 +72,7 @@ static const struct cli_option options[] = {
      .help = "writes a line for each kernel: registers, spills, bytes"},
     {.name = "sass", .kind = CLI_TEXT, .argument = "FILE", .help = "budgets of machine code; wants --nvdisasm"},
     {.name = "nvdisasm", .kind = CLI_TEXT, .argument = "PATH", .help = "NVIDIA's disassembler"},
+    {.name = "nvdisasm12", .kind = CLI_TEXT, .argument = "PATH", .help = "and CUDA 12's, for what is older than sm_75"},
     {.name = "budget", .kind = CLI_FLAG, .help = "machine code alone, each row of the table as it is now"},
     {0},
 };
@@ -461,11 +462,9 @@ static enum err find_compilers(struct check *c, struct why *why)
 /* Machine code, where a disassembler is given. */
 static enum err check_budgets(struct check *c)
 {
-    struct check_sass sass = {cli_text(&c->cli, "sass"),
-                              cli_text(&c->cli, "nvdisasm"),
-                              cli_text(&c->cli, "only"),
-                              .n_nvrtcs = c->n_compilers,
-                              .n_processes = (int)cli_int(&c->cli, "jobs"),
+    struct check_sass sass = {cli_text(&c->cli, "sass"),           cli_text(&c->cli, "nvdisasm"),
+                              cli_text(&c->cli, "nvdisasm12"),     cli_text(&c->cli, "only"),
+                              .n_nvrtcs = c->n_compilers,          .n_processes = (int)cli_int(&c->cli, "jobs"),
                               .shows = cli_flag(&c->cli, "budget")};
     struct why why = {""};
     enum err e;

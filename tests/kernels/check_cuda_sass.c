@@ -22,6 +22,7 @@
 #define MAX_S 300
 #define N_COLUMNS 10
 #define TEXT_BYTES 200
+#define OLDER 75 /* before it: CUDA 12's tools */
 
 /* A row of the table, for one architecture. Numbers below 0: nothing is asked. */
 struct budget {
@@ -51,8 +52,8 @@ struct job {
 struct budgets {
     const struct check_sass *options;
     struct job *jobs;
-    size_t n;
-    size_t *missing; /* jobs to compile */
+    size_t n, n_older; /* of them; left out, as nothing here compiles for them or reads it */
+    size_t *missing;   /* jobs to compile */
     struct blobs blobs;
     struct temp_dir temp;
 };
@@ -60,7 +61,7 @@ struct budgets {
 /* Multiprocessors of a device of this architecture, which defaults depend on. */
 static int units_of(int sm)
 {
-    return sm == 75 ? 68 : sm == 80 ? 108 : sm == 86 ? 84 : sm == 89 ? 128 : sm >= 90 ? 132 : 28;
+    return sm == 61 ? 20 : sm == 75 ? 68 : sm == 80 ? 108 : sm == 86 ? 84 : sm == 89 ? 128 : sm >= 90 ? 132 : 28;
 }
 
 /* Cuts "| a | b |" into its cells; false for a line with another number of them. */
@@ -136,8 +137,10 @@ static void add_job(struct budgets *g, const struct budget *b)
     for (int i = 0; i < g->options->n_nvrtcs && !nvrtc; i++)
         if (!nvrtc_supports(g->options->nvrtcs[i], b->sm, NULL))
             nvrtc = g->options->nvrtcs[i];
-    if (!nvrtc)
+    if (!nvrtc || (b->sm < OLDER && !g->options->older)) {
+        g->n_older += b->sm < OLDER;
         return;
+    }
     *job = (struct job){.budget = *b, .nvrtc = nvrtc_path(nvrtc)};
     if (make_program(b, &g->blobs, &job->p, &why))
         snprintf(job->words, sizeof job->words, "no program: %.200s", why.text[0] ? why.text : "no words");
@@ -191,7 +194,8 @@ static enum err disassemble(const struct budgets *g, size_t i, const struct buf 
                             struct why *why)
 {
     char in[PATH_MAX + 32], out[PATH_MAX + 32];
-    const char *const argv[] = {g->options->nvdisasm, "-c", in, NULL};
+    const char *tool = g->jobs[i].budget.sm < OLDER ? g->options->older : g->options->nvdisasm;
+    const char *const argv[] = {tool, "-c", in, NULL};
     struct proc_options options = {.argv = argv, .in_fd = -1, .err_fd = 2, .pass_fd = -1};
     int status = 0;
     pid_t pid;
@@ -210,7 +214,7 @@ static enum err disassemble(const struct budgets *g, size_t i, const struct buf 
     if (!e)
         e = proc_wait(pid, -1, &status);
     if (!e && status != 0)
-        e = why_set(why, ERR_IO, "%s: status %d", g->options->nvdisasm, status);
+        e = why_set(why, ERR_IO, "%s: status %d", tool, status);
     return e ? e : file_read(out, listing, why);
 }
 
@@ -355,6 +359,11 @@ enum err check_sass(const struct check_sass *options, const struct verdicts *kep
     }
     if (!e)
         printf("sass: %d of %zu within their budgets\n", passed, g.n);
+    if (!e && g.n_older)
+        printf("sass: %zu left out: before sm_75 it takes NVRTC and nvdisasm of CUDA 12 (scripts/install_deps.sh "
+               "--nvrtc12 "
+               "--nvdisasm12)\n",
+               g.n_older);
     *n_passed += passed;
     *n_failed += (int)g.n - passed;
     for (size_t i = 0; g.jobs && i < g.n; i++)

@@ -77,7 +77,7 @@ static bool is_move(const char *at, const char *end)
     return zeros && zeros < end;
 }
 
-/* The text of a line behind an address comment, up to the semicolon: an instruction, without its predicate. */
+/* The text of a line behind an address comment, up to its end: an instruction, without its predicate. */
 static struct line read_instruction(const char *at, const char *end)
 {
     struct line line = {OTHER, 0, "", false};
@@ -98,7 +98,8 @@ static struct line read_instruction(const char *at, const char *end)
     return line;
 }
 
-/* Reads one line of text; false where it is neither an instruction nor a label. */
+/* Reads one line of text; false where it is neither an instruction nor a label. Of two that sm_61 issues together the
+ * first stands behind a brace, and the second has one in place of the semicolon. */
 static bool read_line(const char *at, const char *end, struct line *out)
 {
     const char *comment = at + strspn(at, " \t"), *colon = memchr(at, ':', (size_t)(end - at));
@@ -112,8 +113,9 @@ static bool read_line(const char *at, const char *end, struct line *out)
     if (strncmp(comment, "/*", 2) != 0 || !close || close > end || !isxdigit((unsigned char)comment[2]))
         return false;
     close += 2;
-    close += strspn(close, " \t");
-    if (close >= end || *close == '/' || !memchr(close, ';', (size_t)(end - close)))
+    close += strspn(close, " \t{");
+    if (close >= end || *close == '/' ||
+        (!memchr(close, ';', (size_t)(end - close)) && !memchr(close, '}', (size_t)(end - close))))
         return false;
     *out = read_instruction(close, end);
     return true;

@@ -60,10 +60,13 @@ struct golden {
     "    BITS64 *const b = (BITS64 *)(s + 64);\n"                                                                      \
     "    MMA_SUM d[NT / 2];\n"                                                                                         \
     "    UNROLL for (int i = 0; i < NT / 2; i++) d[i] = ((GLOBAL const MMA_SUM *)in)[i];\n"                            \
+    "    WGMMA_BEGIN();\n"                                                                                             \
     "    wgmma(d, in[64], in[65], (int)in[66]);\n"                                                                     \
+    "    WGMMA_SENT();\n"                                                                                              \
     "    WGMMA_WAIT(3);\n"                                                                                             \
     "    UNROLL for (int i = 0; i < NT / 2; i++) ((GLOBAL MMA_SUM *)out)[i] = d[i];\n"                                 \
     "    barrier_init(b, in[68]);\n"                                                                                   \
+    "    barriers_made();\n"                                                                                           \
     "    barrier_expect(b, in[69]);\n"                                                                                 \
     "    barrier_arrive(b, in[70]);\n"                                                                                 \
     "    barrier_wait(b, in[71]);\n"                                                                                   \
@@ -86,13 +89,15 @@ struct golden {
     "i56>o56,i60>o60,i64>o64,i68>o68,i72>o72,i76>o76,i80>o80,i84>o84,i88>o88,i92>o92,i96>o96,i100>o100,i104>o104,"     \
     "i108>o108,i112>o112,i116>o116,i120>o120,i124>o124}"
 #define WGMMA(types, scales)                                                                                           \
-    "{ .reg .pred add; setp.ne.b32 add, i264, 0; wgmma.mma_async.sync.aligned.m64n64" types " " THIRTY_TWO_SUMS        \
-    ", i256, i260, add" scales "; }"
+    "wgmma.fence.sync.aligned;",                                                                                       \
+        "{ .reg .pred add; setp.ne.b32 add, i264, 0; wgmma.mma_async.sync.aligned.m64n64" types " " THIRTY_TWO_SUMS    \
+        ", i256, i260, add" scales "; }"
 #define BULK "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
 #define FIELD(name, type) "tensormap.replace.tile." name ".shared::cta.b1024." type " [s+512], "
 #define AROUND_WGMMA                                                                                                   \
-    "wgmma.wait_group.sync.aligned 3;", "mbarrier.init.shared::cta.b64 [s+64], i272;",                                 \
-        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [s+64], i276;",                                                  \
+    "wgmma.commit_group.sync.aligned;", "wgmma.wait_group.sync.aligned 3;",                                            \
+        "mbarrier.init.shared::cta.b64 [s+64], i272;", "fence.mbarrier_init.release.cluster;",                         \
+        "fence.proxy.async.shared::cta;", "mbarrier.arrive.expect_tx.shared::cta.b64 _, [s+64], i276;",                \
         "{ .reg .b32 there; mapa.shared::cluster.u32 there, s+64, i280; mbarrier.arrive.shared::cluster.b64 _, "       \
         "[there]; }",                                                                                                  \
         "{ .reg .pred done; AGAIN: mbarrier.try_wait.parity.shared::cta.b64 done, [s+64], i284; @done bra DONE; bra "  \

@@ -90,6 +90,24 @@ static void the_kernel_that_multiplies_is_told(void **state)
     assert_int_equal(c.n_copies, 0);
 }
 
+/* Pascal's: pairs in braces, between words for the scheduler. */
+static void instructions_that_are_issued_together_are_two(void **state)
+{
+    const struct sass_counts c =
+        counts(".text.k:\n.L_x_0:\n                                       /* 0x001fc0000742 */\n"
+               "        /*0028*/         {         LDG.E.128 R4, [R2] ;\n"
+               "        /*0030*/                   FFMA R1, R8, R9.reuse, R1         }\n" AT "FFMA R2, R8, R9, R2 ;\n"
+               "        /*0038*/         {         IADD32I R3, R3, 0x8 ;\n"
+               "        /*0048*/              @!P0 BRA `(.L_x_0)         }\n" AT "EXIT ;\n");
+
+    (void)state;
+    assert_int_equal(c.n_loop, 5);
+    assert_int_equal(c.n_math, 2);
+    assert_int_equal(c.n_copies, 1);
+    assert_int_equal(c.n_copying, 3);
+    assert_int_equal(c.copy_bytes, 16);
+}
+
 static void a_text_without_code_is_refused(void **state)
 {
     struct sass_counts c;
@@ -102,8 +120,11 @@ static void a_text_without_code_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_loop_with_copies_is_counted),  cmocka_unit_test(copies_lie_in_the_loop_around),
-        cmocka_unit_test(products_of_a_loop_are_its_own), cmocka_unit_test(the_kernel_that_multiplies_is_told),
+        cmocka_unit_test(a_loop_with_copies_is_counted),
+        cmocka_unit_test(copies_lie_in_the_loop_around),
+        cmocka_unit_test(products_of_a_loop_are_its_own),
+        cmocka_unit_test(the_kernel_that_multiplies_is_told),
+        cmocka_unit_test(instructions_that_are_issued_together_are_two),
         cmocka_unit_test(a_text_without_code_is_refused),
     };
 

@@ -6,6 +6,7 @@
 #include "kernels/expect_wide.h"
 #include "kernels/reduce/reduce.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -115,6 +116,7 @@ static void lay_out(struct tensor *t)
     f->block = t->n_dims < 4 ? row : t->shape[3] * lanes;
     f->plane = t->n_dims == 3 ? t->shape[1] * row : t->n_dims < 4 ? t->n_elems : t->shape[2] * f->block;
     f->seen = t->n_dims < 4 ? 0 : lanes;
+    assert(f->block > 0 && f->plane % f->block == 0); /* rows do not go across planes */
 }
 
 static void liken_x(const struct workload *w, enum exact_data data, enum expect_mode mode, struct tensor *t)

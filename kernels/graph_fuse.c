@@ -4,6 +4,7 @@
 #include "core/err.h"
 #include "kernels/epilogue.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,8 +90,11 @@ enum err graph_fuse(const struct graph *g, const size_t *with, struct graph *out
         if (at[i] >= 0) /* computed by an earlier one */
             continue;
         *n = g->nodes[i];
-        for (int k = 0; k < n->n_in; k++)
+        assert(!reader || reader > i); /* it takes the place of what comes later */
+        for (int k = 0; k < n->n_in; k++) {
             n->in[k] = at[n->in[k]];
+            assert(n->in[k] >= 0 && (size_t)n->in[k] < made.n_nodes); /* nodes stand behind what they read */
+        }
         n->curve = reader ? curve_of(&g->nodes[reader]) : n->curve;
         at[i] = (int)made.n_nodes++;
         if (reader)

@@ -4,6 +4,7 @@
 #include "core/buf.h"
 #include "runtime/dtype.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -186,6 +187,7 @@ static float element(const struct header *h, const unsigned char *at)
     const int unused = 64 - 8 * h->n_bytes;
     uint64_t bits = 0;
 
+    assert(h->n_bytes >= 1 && h->n_bytes <= 8); /* is_known's: nothing is shifted by 64 */
     for (int i = 0; i < h->n_bytes; i++)
         bits |= (uint64_t)at[h->swapped ? h->n_bytes - 1 - i : i] << 8 * i;
     if (h->kind == 'f')
@@ -208,6 +210,7 @@ static int64_t stored_at(const struct header *h, int64_t i)
             step *= h->shape[before];
         at += i % h->shape[d] * step;
     }
+    assert(at < h->n_elems); /* the place is in the data, whose size is compared with n_elems alone */
     return at;
 }
 

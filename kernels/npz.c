@@ -7,6 +7,7 @@
 #include "core/err.h"
 #include "core/file.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -155,6 +156,7 @@ static enum err unpack(struct bytes file, const struct member *m, struct npy *ou
 
     if (e)
         return e;
+    assert(m->method == DEFLATED || m->n_bytes == packed.n); /* check_member's: the sum is of n_bytes */
     bytes = packed.at;
     if (m->method == DEFLATED) {
         bytes = room = malloc((size_t)m->n_bytes + 1);

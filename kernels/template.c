@@ -143,6 +143,7 @@ double template_least_flops(const struct template *t, const struct workload *w, 
 {
     const struct numerics numerics = template_numerics(t, w, d, s, c);
 
+    assert(numerics.saved >= 0 && numerics.saved <= 1); /* a part of the operator's FLOPs */
     if (!w->op->flops_least)
         return 0;
     return numerics.saved > 0 ? w->op->flops(w) * numerics.saved : w->op->flops_least(w);
@@ -183,7 +184,7 @@ enum err template_kernels(const struct template *t, const struct workload *w, co
                           struct why *why)
 {
     struct build b = {.w = w, .d = d, .s = s, .c = c, .p = out, .blobs = blobs, .why = why};
-    const char *violated = NULL;
+    const char *violated = NULL, *numerics;
     enum err e;
 
     program_init(out);
@@ -195,7 +196,9 @@ enum err template_kernels(const struct template *t, const struct workload *w, co
         e = operator_add_tensors(w, out);
     if (!e)
         e = add_kernels(t, &b);
-    snprintf(out->numerics, sizeof out->numerics, "%s", template_numerics(t, w, d, s, c).name);
+    numerics = template_numerics(t, w, d, s, c).name;
+    assert(strlen(numerics) < sizeof out->numerics); /* records are compared by it: cut, two would be one */
+    snprintf(out->numerics, sizeof out->numerics, "%s", numerics);
     return e ? e : program_check_sane(out, why);
 }
 
@@ -336,6 +339,7 @@ static enum err find_text(const char *name, enum program_lang lang, struct kept_
     while (k && (k->lang != lang || strcmp(k->name, name) != 0))
         k = k->next;
     *out = k;
+    assert(!kernel_dir[0]); /* a text that somebody edits would stay as it was */
     if (k)
         return ERR_OK;
     if (strlen(name) >= sizeof k->name)

@@ -5,6 +5,7 @@
 #   build_arm64.sh [--sysroot DIR] [--out DIR] [--no-install]
 # Without --sysroot Debian's arm64 packages are unpacked into ${XDG_CACHE_HOME:-~/.cache}/tune-arm64/SUITE (half a minute, once).
 # --out: the build folder, build-arm64 by default. TUNE_SUITE: another Debian.
+# CMAKE_BUILD_TYPE=None: not optimised, quicker to make (MinSizeRel otherwise).
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 cd "$top"
@@ -34,7 +35,7 @@ scripts/sysroot.sh arm64 "$sysroot"
 mkdir -p "$out"
 log=$out/build.log
 if ! { cmake -G Ninja -B "$out" -S . -DCMAKE_TOOLCHAIN_FILE="$top/cmake/toolchain-sysroot.cmake" -DTUNE_ARCH=arm64 -DTUNE_SYSROOT="$sysroot" \
-    -DTUNE_BOARD=ON -DTUNE_TESTS=OFF -DCMAKE_BUILD_TYPE=MinSizeRel && cmake --build "$out" --target tune-agent tune exec_cl; } \
+    -DTUNE_BOARD=ON -DTUNE_TESTS=OFF -DCMAKE_BUILD_TYPE="${CMAKE_BUILD_TYPE:-MinSizeRel}" && cmake --build "$out" --target tune-agent tune exec_cl; } \
     >"$log" 2>&1; then
     tail -n 40 "$log" >&2
     fail "the arm64 build failed; all its words are in $log"

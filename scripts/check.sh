@@ -224,6 +224,9 @@ step_full() {
     TUNE_CHECK_CUDA=$tests/check_cuda_compile full_one scripts/check_cuda_compile.sh --configs 2
     full_one scripts/test_onnx.sh
     full_one scripts/test_onnx.sh --networks
+    full_one tests/onnx/transformers.sh "$PWD/build/bin" "$PWD" all
+    full_one tests/onnx/lengths.sh "$PWD/build/bin" "$PWD" 7 full
+    full_one sh tests/farm/forbidden.sh "$PWD/build/bin" "$PWD/build/tests/forbid" --full
     return "$full_failed"
 }
 

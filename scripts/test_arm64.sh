@@ -42,6 +42,8 @@ say() {
 }
 
 say "cross build"
+# With BIN it is on trial whether it works, not how small it is: not optimised that takes half.
+[ -z "$install" ] || export CMAKE_BUILD_TYPE="${CMAKE_BUILD_TYPE:-None}"
 # shellcheck disable=SC2086
 scripts/build_arm64.sh $install --sysroot "$sysroot" --out "$out" >"$dir/build.out" 2>&1 || fail "build_arm64.sh ended with $?"
 cat "$dir/build.out"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# scratch.sh - a folder $dir and processes $children of a test, gone when it ends; fail WORDS shows what they said. Sourced.
+# scratch.sh - a folder $dir and processes $children of a test, gone when it ends; fail WORDS shows what they said; some N NAME...
+# takes samples. Sourced.
 dir=$(mktemp -d)
 children=""
 
@@ -11,6 +12,24 @@ forget_all() {
     rm -rf "$dir"
 }
 trap forget_all EXIT
+
+# some N NAME...: N of the names, others for another TUNE_TEST_SEED
+some() {
+    n_some=$1
+    shift
+    turns=$((${TUNE_TEST_SEED:-0} % $#))
+    while [ "$turns" -gt 0 ]; do
+        first=$1
+        shift
+        set -- "$@" "$first"
+        turns=$((turns - 1))
+    done
+    while [ "$n_some" -gt 0 ]; do
+        echo "$1"
+        shift
+        n_some=$((n_some - 1))
+    done
+}
 trap 'exit 1' INT TERM
 
 fail() {

@@ -5,6 +5,7 @@
 #include "core/buf.h"
 #include "core/err.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,6 +45,7 @@ enum err lost_line(const struct trial_row *row, const char *key, const char *why
     cJSON_Delete(o);
     if (e)
         return e;
+    assert(out->len > 0 && out->data[out->len - 1] == '}'); /* the brace, and nothing else, is taken off */
     /* The CRC is the last member: over the line as it is without it, the closing brace left out. */
     out->data[--out->len] = '\0';
     return buf_printf(out, ",\"crc32c\":\"%08x\"}\n", crc32c(out->data, out->len));

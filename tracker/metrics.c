@@ -6,6 +6,7 @@
 #include "core/buf.h"
 #include "core/err.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -32,6 +33,7 @@ static void histogram(struct buf *out, const char *name, const char *label, cons
 
     for (int i = 0; i <= METER_BUCKETS; i++) {
         n += atomic_load_explicit(&m->counts[i], memory_order_relaxed);
+        assert(i == 0 || i == METER_BUCKETS || meter_bounds_us[i - 1] < meter_bounds_us[i]); /* n is of all below */
         if (i < METER_BUCKETS)
             buf_printf(out, PREFIX "%s_bucket{%s%sle=\"%g\"} %lld\n", name, label, comma,
                        (double)meter_bounds_us[i] / 1e6, n);

@@ -8,6 +8,7 @@
 #include "core/entropy.h"
 #include "core/file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <mbedtls/error.h>
 #include <mbedtls/oid.h>
@@ -318,6 +319,7 @@ static enum err conclude(const struct look *l, int rv, struct why *said)
 {
     const bool wanted = tls_wanted(l->url);
 
+    assert(l->met || l->verdict == ERR_OK); /* who showed no certificate was not judged */
     if (!wanted)
         return l->met || rv == MBEDTLS_ERR_SSL_FATAL_ALERT_MESSAGE
                    ? why_set(said, ERR_AUTH, "the tracker at %.200s speaks TLS: expected tls+%.200s and --ca FILE",

@@ -8,6 +8,7 @@
 #include "kernels/sparse_conv2d/sparse.h"
 #include "runtime/cuda_arch.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -234,6 +235,7 @@ static void put_branch(const struct writer *w, int64_t i)
     const struct conv_shape *z = w->z;
     const int64_t rows = (w->y_r - 1) * z->stride_h + (z->r - 1) * z->dil_h + 1;
 
+    assert(w->k0 < w->k1 && w->k1 <= z->k);
     buf_printf(w->out, "if (group == %lld) { /* channels %lld to %lld */\n", (long long)i, (long long)w->k0,
                (long long)(w->k1 - 1));
     for (int64_t e = 0; e < (w->k1 - w->k0) * w->y_r; e++)
@@ -260,6 +262,8 @@ static enum err text(const struct build *b, const struct conv_shape *z, struct b
 
     if (e)
         return e;
+    assert(build_int(b, "groups_k") ==
+           z->groups * per_group); /* each group that is launched has a branch, and no more */
     buf_puts(out, "KERNEL_BEGIN\n");
     for (int64_t step = 0; step + 1 < build_int(b, "stages"); step++)
         buf_printf(out, "BRING(%lld)\n", (long long)step);

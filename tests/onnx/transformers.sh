@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# transformers.sh BIN ROOT [full [NAME...]] - transformers (transformers.py), from file to bundle: each is imported, deployed, compiled and run
+# transformers.sh BIN ROOT [all | full [NAME...]] - transformers (transformers.py), from file to bundle: each is imported, deployed, compiled and run
 # on an OpenCL device, every output compared with onnxruntime's, f32 and f16.
-# Two layers at a quarter of the width; full: twelve layers as wide
+# Two layers at a quarter of the width, five models, three of them by TUNE_TEST_SEED; all: nine; full: twelve layers as wide
 # as BERT-base and ViT-B/16, and every model. Skips (77) without onnx and onnxruntime (scripts/install_deps.sh --bench) or a device.
 set -eu
 bin=$1 root=$2 how=${3:-short}
@@ -29,6 +29,9 @@ holds() {
 
 layers=2 width=0.25
 if [ "$how" = short ]; then
+    # shellcheck disable=SC2046 # words
+    set -- bert decoder4 $(some 3 vit gpt decoder fused sdpa grouped rounded4)
+elif [ "$how" = all ]; then
     set -- bert vit gpt decoder fused sdpa grouped decoder4 rounded4
 else
     layers=12 width=1
@@ -43,6 +46,6 @@ while read -r name; do
     esac
     holds "$name" f32
     case "$how $name" in
-    "short bert" | "short decoder" | "short decoder4" | full*) holds "$name" f16 ;;
+    "short bert" | "short decoder"* | "all bert" | "all decoder"* | full*) holds "$name" f16 ;;
     esac
 done <"$dir/names"

@@ -141,18 +141,18 @@ void deploy_range_parameter(const struct deploy_range *r, char *out, size_t n)
     snprintf(out, n, "n_%.60s", deploy_symbol(r->of->name, symbol, sizeof symbol) ? "size" : symbol);
 }
 
-static const struct range_place *place_of(const struct deploy_range *r, size_t i, bool *is_lengths)
+static const struct range_place *place_of(const struct deploy_range *r, size_t i, enum range_made *made)
 {
-    return graph_range_argument(r->list[r->n - 1].from, i, is_lengths);
+    return graph_range_argument(r->list[r->n - 1].from, i, made);
 }
 
 bool deploy_range_makes(const struct deploy_range *r, size_t i)
 {
-    bool is_lengths = false;
+    enum range_made made = RANGE_GIVEN;
 
     if (r)
-        (void)place_of(r, i, &is_lengths);
-    return is_lengths;
+        (void)place_of(r, i, &made);
+    return made != RANGE_GIVEN;
 }
 
 /* ---- text ---- */
@@ -170,11 +170,11 @@ void deploy_range_header(const struct deploy_set *s, struct buf *out)
 static void put_place(const struct deploy_range *r, const struct lowered *l, size_t i, struct buf *out)
 {
     const size_t bytes = dtype_bytes(l->arguments[i].dtype);
-    bool is_lengths;
-    const struct range_place *p = place_of(r, i, &is_lengths);
+    enum range_made made;
+    const struct range_place *p = place_of(r, i, &made);
 
-    if (is_lengths)
-        buf_printf(out, "    {-1, %llu, %zu},\n",
+    if (made != RANGE_GIVEN)
+        buf_printf(out, "    {-%d, %llu, %zu},\n", (int)made,
                    (unsigned long long)graph_elems(&l->graph->nodes[l->arguments[i].i_node].shape), bytes);
     else
         buf_printf(out, "    {%d, %llu, %llu},\n", p->n, (unsigned long long)(p->n ? p->axis[0].outer : 0),
@@ -187,8 +187,8 @@ static enum err check_places(const struct deploy_range *r, const struct lowered 
     const int64_t size = r->list[r->n - 1].from->size;
 
     for (size_t i = 0; i < l->n_arguments; i++) {
-        bool is_lengths;
-        const struct range_place *p = place_of(r, i, &is_lengths);
+        enum range_made made;
+        const struct range_place *p = place_of(r, i, &made);
 
         if (p->n == 2 && p->axis[1].outer != p->axis[0].outer * size)
             return why_set(why, ERR_UNSUPPORTED, "%s: %s stands in it twice, with something between",

@@ -5,6 +5,7 @@
 #include "exec/common.h"
 #include "exec/exec_cl_parts.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@ struct exec_range_cl {
     struct exec_net_cl **nets; /* [n_buckets] */
     cl_mem *own;               /* [arguments] at the largest size, or what is made here; made when first needed */
     cl_mem *given;             /* [arguments] of the run at hand */
+    cl_mem ruler;              /* numbers from the largest size less one down to 0; made when first needed */
     size_t told;               /* the size that the numbers made here have; 0: none yet */
     cl_command_queue queue;    /* of the last run; NULL: there was none */
 };
@@ -45,6 +47,8 @@ EXEC_API void exec_range_cl_close(struct exec_range_cl *range)
     for (int i = 0; range->nets && i < range->r->n_buckets; i++)
         exec_net_cl_close(range->nets[i]);
     exec_cl_release(range->own, range->own ? exec_range_cl_arguments(range) : 0);
+    if (range->ruler)
+        clReleaseMemObject(range->ruler);
     free(range->nets);
     free(range->given);
     free(range);
@@ -174,17 +178,88 @@ static enum exec_status exec_range_cl_pad(struct exec_range_cl *range, int i, cl
                               : exec_cl_failed(words, "an input at the size of a bucket of", range->r->name, code);
 }
 
-/* The numbers that attention reads: how many places there are. */
-static enum exec_status exec_range_cl_tell(struct exec_range_cl *range, int i, cl_command_queue queue, size_t size,
-                                           struct exec_words *words)
+/* A number's bytes: a whole one of 32 bits for lengths, else a float, or a half of 1 to 65504 or 0. */
+static void exec_range_cl_number(const struct exec_axes *p, double v, unsigned char out[4])
 {
-    const int32_t n = (int32_t)size;
+    const int32_t whole = (int32_t)v;
+    const float single = (float)v;
+    uint16_t half = 0;
+    int power;
+    const double part = frexp(v, &power);
+    if (v > 0 && p->inner == sizeof half)
+        half = (uint16_t)((power + 13) * 1024 + (int)(part * 2048 + 0.5));
+    if (p->n_axes == EXEC_LENGTHS)
+        memcpy(out, &whole, sizeof whole);
+    else if (p->inner == sizeof single)
+        memcpy(out, &single, sizeof single);
+    else
+        memcpy(out, &half, sizeof half);
+}
+
+/* Sets n elements from the first on. */
+static cl_int exec_range_cl_fill(struct exec_range_cl *range, int i, cl_command_queue queue, double v, size_t n)
+{
+    const struct exec_axes *p = &range->r->places[i];
+    unsigned char element[4] = {0};
+    exec_range_cl_number(p, v, element);
+    return clEnqueueFillBuffer(queue, range->own[i], element, p->inner, 0, n * p->inner, 0, NULL, NULL);
+}
+
+/* Numbers downwards, of which a run has the last ones. */
+static cl_int exec_range_cl_rule(struct exec_range_cl *range, const struct exec_axes *p)
+{
+    unsigned char *all = malloc(p->outer * p->inner);
+    cl_int code = all ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+    for (size_t k = 0; all && k < p->outer; k++) {
+        unsigned char element[4] = {0};
+        exec_range_cl_number(p, (double)(p->outer - 1 - k), element);
+        memcpy(all + k * p->inner, element, p->inner);
+    }
+    if (all)
+        range->ruler =
+            clCreateBuffer(range->context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, p->outer * p->inner, all, &code);
+    free(all);
+    return code;
+}
+
+static cl_int exec_range_cl_back(struct exec_range_cl *range, int i, cl_command_queue queue, size_t size)
+{
+    const struct exec_axes *p = &range->r->places[i];
+    cl_int code = range->ruler ? CL_SUCCESS : exec_range_cl_rule(range, p);
+    code = code == CL_SUCCESS ? exec_range_cl_fill(range, i, queue, 0, p->outer) : code;
+    return code == CL_SUCCESS ? clEnqueueCopyBuffer(queue, range->ruler, range->own[i], (p->outer - size) * p->inner, 0,
+                                                    size * p->inner, 0, NULL, NULL)
+                              : code;
+}
+
+static cl_int exec_range_cl_make(struct exec_range_cl *range, int i, cl_command_queue queue, size_t size, size_t bucket)
+{
+    const struct exec_axes *p = &range->r->places[i];
+    cl_int code = CL_SUCCESS;
+    switch ((enum exec_made)p->n_axes) {
+    case EXEC_LENGTHS:
+        return exec_range_cl_fill(range, i, queue, (double)size, p->outer);
+    case EXEC_SEEN:
+        code = exec_range_cl_fill(range, i, queue, 0, p->outer);
+        return code == CL_SUCCESS ? exec_range_cl_fill(range, i, queue, 1, size) : code;
+    case EXEC_LAST:
+        return exec_range_cl_fill(range, i, queue, (double)(size - 1), p->outer);
+    case EXEC_BACK:
+        return exec_range_cl_back(range, i, queue, size);
+    case EXEC_SHARE:
+        break;
+    }
+    return exec_range_cl_fill(range, i, queue, (double)bucket / (double)size, p->outer);
+}
+
+/* What the network reads of how many places there are; it stays from run to run of a size. */
+static enum exec_status exec_range_cl_tell(struct exec_range_cl *range, int i, cl_command_queue queue, size_t size,
+                                           size_t bucket, struct exec_words *words)
+{
     enum exec_status status = exec_range_cl_own(range, i, words);
     cl_int code = CL_SUCCESS;
     if (status == EXEC_OK && range->told != size)
-        code = clEnqueueFillBuffer(queue, range->own[i], &n, sizeof n, 0, exec_range_cl_n(&range->r->places[i], size),
-                                   0, NULL, NULL);
-    range->told = status == EXEC_OK && code == CL_SUCCESS ? size : 0;
+        code = exec_range_cl_make(range, i, queue, size, bucket);
     range->given[i] = range->own[i];
     return code == CL_SUCCESS ? status : exec_cl_failed(words, "the length of", range->r->name, code);
 }
@@ -209,7 +284,7 @@ static enum exec_status exec_range_cl_take(struct exec_range_cl *range, cl_comma
     for (int i = 0, shown = 0; status == EXEC_OK && i < exec_range_cl_arguments(range); i++) {
         const struct exec_axes *p = &range->r->places[i];
         if (p->n_axes < 0) {
-            status = exec_range_cl_tell(range, i, queue, size, words);
+            status = exec_range_cl_tell(range, i, queue, size, bucket, words);
             continue;
         }
         range->given[i] = arguments[shown];
@@ -223,6 +298,7 @@ static enum exec_status exec_range_cl_take(struct exec_range_cl *range, cl_comma
         }
         shown++;
     }
+    range->told = status == EXEC_OK ? size : 0;
     return status;
 }
 

@@ -9,9 +9,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What a run is told besides the caller's tensors, as `n_axes` of an argument that is made here: floats or halves but
+ * for lengths, which are whole numbers of 32 bits. */
+enum exec_made {
+    EXEC_LENGTHS = -1, /* all are the size */
+    EXEC_SEEN = -2,    /* so many times 1, then 0 */
+    EXEC_LAST = -3,    /* the size less one */
+    EXEC_BACK = -4,    /* from there down to 0, then 0 */
+    EXEC_SHARE = -5    /* the bucket's size by the size */
+};
+
 /* An argument's elements: `outer` times the size times `inner` bytes; with two axes the size twice. */
 struct exec_axes {
-    int n_axes; /* 0: it has not the dimension; -1: whole numbers of 32 bits, all of them the size, made here */
+    int n_axes; /* 0: it has not the dimension; below 0: enum exec_made, `outer` elements of `inner` bytes */
     size_t outer, inner;
 };
 

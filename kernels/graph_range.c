@@ -3,7 +3,7 @@
 
 #include "core/buf.h"
 #include "kernels/graph_lower.h"
-#include "kernels/graph_ops.h"
+#include "kernels/graph_mend.h"
 #include "kernels/strided_copy/strided_copy.h"
 
 #include <assert.h>
@@ -20,8 +20,11 @@ struct looking {
     size_t i;
     const struct graph_node *n;
     const char *dim;
+    struct mend *mends; /* [MENDS a node] */
+    size_t *n_mends;
     struct why *why;
 };
+#define MENDS 2 /* of a node at the most */
 
 /* Where an axis lies in a tensor's shape: dimension d has `outer` times the size times `inner` places. */
 struct spot {
@@ -99,6 +102,25 @@ static bool put_axis(struct range_place *p, const struct range_axis *a)
     return true;
 }
 
+/* The node is exact once that is done. */
+static void mend(const struct looking *x, enum mend_kind kind, int which, const char *blank,
+                 const struct range_axis *axis)
+{
+    assert(*x->n_mends < MENDS * x->g->n_nodes);
+    x->mends[(*x->n_mends)++] = (struct mend){kind, x->i, which, blank, *axis};
+}
+
+/* What is behind is made a number that changes nothing. */
+static enum err blank(const struct looking *x, int k, const char *number, const struct range_axis *axis)
+{
+    const struct mend *before = *x->n_mends ? &x->mends[*x->n_mends - 1] : NULL;
+
+    if (!number || x->g->nodes[x->n->in[k]].bytes || (before && before->i_node == x->i && before->which == k))
+        return mixes(x, "what it computes has no number that changes nothing along");
+    mend(x, MEND_BLANK, k, number, axis);
+    return ERR_OK;
+}
+
 /* ---- rules: where the axes are in what a node gives ---- */
 
 typedef enum err rule(const struct looking *x, struct range_place *out);
@@ -149,6 +171,23 @@ static enum err rows(const struct looking *x, struct range_place *out)
                                                               : ERR_OK;
 }
 
+/* Rows, whose largest number and sum do not change by what is behind. */
+static enum err shared_out(const struct looking *x, struct range_place *out)
+{
+    const struct range_place *p = place_in(x, 0);
+    enum err e = ERR_OK;
+    struct spot at;
+
+    for (int k = 0; k < p->n && !e; k++) {
+        if (!spot_of(shape_in(x, 0), x->size, &p->axis[k], &at))
+            return mixes(x, "each row is computed of all that lies along");
+        if (at.d != 0)
+            e = blank(x, 0, "-3e+38", &p->axis[k]);
+        out->axis[out->n++] = p->axis[k];
+    }
+    return e;
+}
+
 /* Does input k have, in dimension d of what the node gives, the axis or one number for all? */
 static bool follows(const struct looking *x, int k, const struct spot *at)
 {
@@ -197,18 +236,29 @@ static bool is_by_pixel(const struct graph_node *n)
            !(key[GRAPH_TOP] || key[GRAPH_LEFT] || key[GRAPH_BOTTOM] || key[GRAPH_RIGHT]);
 }
 
+/* A window that moves by one along rows or columns, of which there are as many behind it: around them are zeros. */
+static bool is_by_one(const struct looking *x, const struct spot *at)
+{
+    return at->d > 1 && at->outer * at->inner == 1 && x->n->key[GRAPH_STRIDE_H + at->d - 2] == 1 &&
+           x->n->shape.dim[at->d] == x->size;
+}
+
 /* Images: the batch, of windows of one pixel rows and columns, channels that are computed by themselves. */
 static enum err images(const struct looking *x, struct range_place *out)
 {
     const struct graph_node *n = x->n;
+    const bool conv = n->op == GRAPH_CONV2D || n->op == GRAPH_DEPTHWISE;
     struct spot at;
 
     for (int k = 0; k < place_in(x, 0)->n; k++) {
         const bool found = spot_of(shape_in(x, 0), x->size, &place_in(x, 0)->axis[k], &at);
-        const bool pixel = (n->op == GRAPH_CONV2D || n->op == GRAPH_DEPTHWISE) && is_by_pixel(n);
+        const bool pixel = conv && is_by_pixel(n);
+        const bool alone = at.d == 0 || (pixel && (at.d > 1 || (n->op == GRAPH_DEPTHWISE && at.outer == 1)));
 
-        if (!found || (at.d != 0 && !(pixel && (at.d > 1 || (n->op == GRAPH_DEPTHWISE && at.outer == 1)))))
+        if (!found || (!alone && !(conv && is_by_one(x, &at))))
             return mixes(x, "its window covers several places along");
+        if (!alone && blank(x, 0, "0", &place_in(x, 0)->axis[k]))
+            return ERR_UNSUPPORTED;
         out->axis[out->n++] = axis_of(&n->shape, &at);
     }
     return n->n_in > 1 && !same_place(out, place_in(x, 1)) ? mixes(x, "its inputs differ in where they have") : ERR_OK;
@@ -232,18 +282,36 @@ static enum err joined(const struct looking *x, struct range_place *out)
     return ERR_OK;
 }
 
+/* The number that changes nothing of what a reduction gives; NULL: there is none. */
+static const char *neutral(const struct graph_node *n)
+{
+    static const struct {
+        const char *kind, *number;
+    } table[] = {{"log_sum_exp", NULL}, {"max", "-3e+38"}, {"min", "3e+38"}, {"prod", "1"}};
+
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+        if (strstr(n->words, table[i].kind))
+            return table[i].number;
+    return "0";
+}
+
 /* The middle one of three dimensions is taken away. */
 static enum err reduced(const struct looking *x, struct range_place *out)
 {
+    enum err e = ERR_OK;
     struct spot at;
 
-    for (int k = 0; k < place_in(x, 0)->n; k++) {
-        if (!spot_of(shape_in(x, 0), x->size, &place_in(x, 0)->axis[k], &at) || at.d == 1)
+    for (int k = 0; k < place_in(x, 0)->n && !e; k++) {
+        if (!spot_of(shape_in(x, 0), x->size, &place_in(x, 0)->axis[k], &at))
             return mixes(x, "it reduces over");
+        if (at.d == 1) {
+            e = blank(x, 0, neutral(x->n), &place_in(x, 0)->axis[k]);
+            continue;
+        }
         at.d /= 2;
         out->axis[out->n++] = axis_of(&x->n->shape, &at);
     }
-    return ERR_OK;
+    return e;
 }
 
 /* b x m x k by b x n x k. */
@@ -254,8 +322,13 @@ static enum err product(const struct looking *x, struct range_place *out)
             struct range_axis axis;
             struct spot at;
 
-            if (!spot_of(shape_in(x, i), x->size, &place_in(x, i)->axis[k], &at) || at.d == 2)
+            if (!spot_of(shape_in(x, i), x->size, &place_in(x, i)->axis[k], &at))
                 return mixes(x, "it adds up products along");
+            if (at.d == 2) {
+                if (blank(x, i, "0", &place_in(x, i)->axis[k]))
+                    return ERR_UNSUPPORTED;
+                continue;
+            }
             at.d += i && at.d == 1;
             axis = axis_of(&x->n->shape, &at);
             if (!put_axis(out, &axis))
@@ -264,14 +337,25 @@ static enum err product(const struct looking *x, struct range_place *out)
     return ERR_OK;
 }
 
-/* Tables by numbers: the rows of a table are found by number and may not be along it. */
+/* Is it computed, so that more can be computed of it? */
+static bool is_computed(const struct looking *x, int k)
+{
+    return x->g->nodes[x->n->in[k]].op != GRAPH_CONSTANT;
+}
+
+/* Tables by numbers. Rows along the dimension are those that there are, counted from the last of them below 0. */
 static enum err gathered(const struct looking *x, struct range_place *out)
 {
     for (int k = 0; k < place_in(x, 0)->n; k++) {
         struct spot at;
 
-        if (!spot_of(shape_in(x, 0), x->size, &place_in(x, 0)->axis[k], &at) || at.d == 1)
+        if (!spot_of(shape_in(x, 0), x->size, &place_in(x, 0)->axis[k], &at) ||
+            (at.d == 1 && (at.outer * at.inner != 1 || !is_computed(x, 0) || !is_computed(x, 1))))
             return mixes(x, "it picks rows along");
+        if (at.d == 1) {
+            mend(x, MEND_ROWS, 1, NULL, &place_in(x, 0)->axis[k]);
+            continue;
+        }
         out->axis[out->n++] = axis_of(&x->n->shape, &at);
     }
     for (int k = 0; k < place_in(x, 1)->n; k++) {
@@ -304,8 +388,14 @@ static enum err state(const struct looking *x, struct range_place *out)
     struct spot at;
 
     for (int k = 0; k < place_in(x, 0)->n; k++) {
-        if (!spot_of(shape_in(x, 0), x->size, &place_in(x, 0)->axis[k], &at) || at.d != 2)
+        const struct range_axis *axis = &place_in(x, 0)->axis[k];
+
+        if (!spot_of(shape_in(x, 0), x->size, axis, &at) || (at.d != 2 && strcmp(x->n->words, "hn") != 0))
             return mixes(x, "it is the state behind the last step along");
+        if (at.d == 0) {
+            mend(x, MEND_STATE, 0, NULL, axis);
+            continue;
+        }
         at.d = 1;
         out->axis[out->n++] = axis_of(&x->n->shape, &at);
     }
@@ -330,6 +420,8 @@ static enum err attended(const struct looking *x, struct range_place *out)
                 return mixes(x, "heads or their numbers lie along");
             if (i == 0)
                 out->axis[out->n++] = axis_of(&x->n->shape, &at);
+            if (i == 1 && at.d == rows_of(x->n))
+                mend(x, MEND_LENGTHS, 0, NULL, &place_in(x, i)->axis[k]);
         }
     return ERR_OK;
 }
@@ -407,6 +499,30 @@ static enum err copy_along(const struct looking *x, const struct strided_copy *s
     return ERR_OK;
 }
 
+/* From the last place on: one alone, or backwards to the first. */
+static enum err copy_from_last(const struct looking *x, struct strided_copy s, struct strided_copy t,
+                               const struct range_axis *axis, struct range_place *out)
+{
+    int d = 0;
+    enum err e;
+
+    s.at -= (x->size - 1) * axis->inner;
+    t.at -= (x->other_size - 1) * axis->inner;
+    while (d < STRIDED_COPY_RANK && s.dim[d].n == t.dim[d].n)
+        d++;
+    if (d < STRIDED_COPY_RANK)
+        s.dim[d].stride = t.dim[d].stride = -s.dim[d].stride;
+    if (s.at < 0 || t.at < 0 || (d < STRIDED_COPY_RANK && s.dim[d].stride != axis->inner))
+        return mixes(x, "it is no copy, place by place, of what lies along");
+    *out = (struct range_place){.n = 0};
+    e = copy_along(x, &s, &t, axis->inner, out);
+    if (!e && d < STRIDED_COPY_RANK)
+        mend(x, MEND_BACK, d, NULL, &out->axis[0]);
+    else if (!e)
+        mend(x, MEND_LAST, 0, NULL, axis);
+    return e;
+}
+
 static enum err copied(const struct looking *x, struct range_place *out)
 {
     struct workload w[2];
@@ -426,6 +542,8 @@ static enum err copied(const struct looking *x, struct range_place *out)
 
         e = p->n > 1 ? mixes(x, "it moves what has twice the dimension")
                      : copy_along(x, &s, &t, p->n ? p->axis[0].inner : 0, out);
+        if (e && p->n == 1 && !x->n->bytes)
+            e = copy_from_last(x, s, t, &p->axis[0], out);
     }
     for (int k = 0; k < 2; k++)
         buf_fini(&text[k]);
@@ -435,7 +553,7 @@ static enum err copied(const struct looking *x, struct range_place *out)
 static rule *const rules[N_GRAPH_OPS] = {
     [GRAPH_INPUT] = given,      [GRAPH_LENGTHS] = given,      [GRAPH_CONSTANT] = given,  [GRAPH_RESHAPE] = kept,
     [GRAPH_QUANTIZE] = kept,    [GRAPH_ADD] = alike,          [GRAPH_ELTWISE] = spread,  [GRAPH_DENSE] = rows,
-    [GRAPH_DENSE4] = rows,      [GRAPH_SOFTMAX] = rows,       [GRAPH_NORM] = rows,       [GRAPH_CONV2D] = images,
+    [GRAPH_DENSE4] = rows,      [GRAPH_SOFTMAX] = shared_out, [GRAPH_NORM] = rows,       [GRAPH_CONV2D] = images,
     [GRAPH_DEPTHWISE] = images, [GRAPH_POOL2D] = images,      [GRAPH_RESIZE] = images,   [GRAPH_CONCAT] = joined,
     [GRAPH_REDUCE] = reduced,   [GRAPH_BATCH_GEMM] = product, [GRAPH_GATHER] = gathered, [GRAPH_RNN] = recurrent,
     [GRAPH_STATE] = state,      [GRAPH_ATTENTION] = attended, [GRAPH_COPY] = copied,
@@ -505,73 +623,14 @@ static enum err look(struct looking *x, struct range_place *places)
     return any ? ERR_OK : why_set(x->why, ERR_INPUT, "no input has an open dimension %s", x->dim);
 }
 
-/* ---- lengths ---- */
-
-static bool needs_lengths(const struct range_bucket *b, size_t i)
-{
-    const struct graph_node *n = &b->graph.nodes[i];
-    struct spot at;
-
-    for (int k = 0; n->op == GRAPH_ATTENTION && k < b->places[n->in[1]].n; k++)
-        if (spot_of(&b->graph.nodes[n->in[1]].shape, b->size, &b->places[n->in[1]].axis[k], &at) && at.d == rows_of(n))
-            return true;
-    return false;
-}
-
-/* Puts a node in front of node `at`, which others know by its position. */
-static void put_node(struct range_bucket *b, size_t at, const struct graph_node *n)
-{
-    struct graph *g = &b->graph;
-
-    memmove(&g->nodes[at + 1], &g->nodes[at], (g->n_nodes - at) * sizeof g->nodes[0]);
-    memmove(&b->places[at + 1], &b->places[at], (g->n_nodes - at) * sizeof b->places[0]);
-    g->nodes[at] = *n;
-    b->places[at] = (struct range_place){.n = 0};
-    g->n_nodes++;
-    for (size_t i = at + 1; i < g->n_nodes; i++)
-        for (int k = 0; k < g->nodes[i].n_in; k++)
-            g->nodes[i].in[k] += g->nodes[i].in[k] >= (int)at;
-    for (size_t k = 0; k < g->n_outputs; k++)
-        g->outputs[k] += g->outputs[k] >= (int)at;
-}
-
-/* Attention over keys along the dimension reads how many there are, which the network is given behind its inputs. */
-static enum err read_lengths(struct range_bucket *b, struct why *why)
-{
-    struct graph_node lengths = {.name = RANGE_LENGTHS, .op = GRAPH_LENGTHS, .shape = {1, {1}}};
-    size_t at = 0, first = 0;
-
-    while (first < b->graph.n_nodes && !needs_lengths(b, first))
-        first++;
-    if (first == b->graph.n_nodes)
-        return ERR_OK;
-    for (size_t i = 0; i < b->graph.n_nodes; i++)
-        at = b->graph.nodes[i].op == GRAPH_INPUT ? i + 1 : at;
-    lengths.shape.dim[0] = b->graph.nodes[b->graph.nodes[first].in[0]].shape.dim[0];
-    put_node(b, at, &lengths);
-    for (size_t i = at; i < b->graph.n_nodes; i++) {
-        struct graph_node *n = &b->graph.nodes[i];
-        const size_t n_words = strlen(n->words);
-
-        if (!needs_lengths(b, i))
-            continue;
-        if (graph_reads_lengths(n) || n_words + sizeof " lengths=1" > sizeof n->words ||
-            b->graph.nodes[n->in[0]].shape.dim[0] != lengths.shape.dim[0])
-            return why_set(why, ERR_UNSUPPORTED, "%s: attention of another batch, or with lengths of its own", n->name);
-        snprintf(n->words + n_words, sizeof n->words - n_words, "%slengths=1", n_words ? " " : "");
-        n->in[n->n_in++] = (int)at;
-    }
-    return ERR_OK;
-}
-
 /* ---- buckets ---- */
 
 static enum err copy_graph(const struct graph *g, struct range_bucket *b)
 {
     b->graph = *g;
-    b->graph.cap_nodes = g->n_nodes + 1; /* lengths */
-    b->graph.nodes = calloc(g->n_nodes + 1, sizeof *g->nodes);
-    b->places = calloc(g->n_nodes + 1, sizeof *b->places);
+    b->graph.cap_nodes = g->n_nodes;
+    b->graph.nodes = calloc(g->n_nodes, sizeof *g->nodes);
+    b->places = calloc(g->n_nodes, sizeof *b->places);
     if (!b->graph.nodes || !b->places)
         return ERR_NOMEM;
     memcpy(b->graph.nodes, g->nodes, g->n_nodes * sizeof *g->nodes);
@@ -589,6 +648,7 @@ enum err graph_range_add(struct graph_range *r, const struct graph *g, int64_t s
                          int64_t other_size, struct why *why)
 {
     struct range_bucket b = {.size = size};
+    size_t n_mends = 0;
     struct looking x = {
         .g = g, .other = other, .size = size, .other_size = other_size, .least = r->least, .dim = r->name, .why = why};
     enum err e;
@@ -597,13 +657,16 @@ enum err graph_range_add(struct graph_range *r, const struct graph *g, int64_t s
     if (r->n_buckets == RANGE_MAX_BUCKETS)
         return why_set(why, ERR_LIMIT, "more than %d sizes of %s", RANGE_MAX_BUCKETS, r->name);
     e = copy_graph(g, &b);
-    if (e)
-        why_set(why, e, "out of memory");
+    x.mends = calloc(MENDS * g->n_nodes, sizeof *x.mends);
+    if (e || !x.mends)
+        e = why_set(why, ERR_NOMEM, "out of memory");
     x.places = b.places;
+    x.n_mends = &n_mends;
     if (!e)
         e = look(&x, b.places);
     if (!e)
-        e = read_lengths(&b, why);
+        e = graph_mend_all(&b, x.mends, n_mends, why);
+    free(x.mends);
     if (!e && r->n_buckets && !same_nodes(&r->buckets[0].graph, &b.graph))
         e = why_set(why, ERR_UNSUPPORTED, "with %s=%lld the model is another graph than with %lld", r->name,
                     (long long)size, (long long)r->buckets[0].size);
@@ -622,14 +685,15 @@ void graph_range_fini(struct graph_range *r)
         r->n_buckets = 0;
 }
 
-const struct range_place *graph_range_argument(const struct range_bucket *b, size_t i, bool *is_lengths)
+const struct range_place *graph_range_argument(const struct range_bucket *b, size_t i, enum range_made *made)
 {
     size_t n = 0;
 
-    *is_lengths = false;
+    *made = RANGE_GIVEN;
     for (size_t k = 0; k < b->graph.n_nodes; k++)
         if (graph_is_given(&b->graph.nodes[k]) && n++ == i) {
-            *is_lengths = b->graph.nodes[k].op == GRAPH_LENGTHS;
+            for (int kind = 1; kind < N_RANGE_MADE; kind++)
+                *made = k && b->made[kind] == (int)k ? (enum range_made)kind : *made;
             return &b->places[k];
         }
     assert(i - n < b->graph.n_outputs);

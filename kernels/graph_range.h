@@ -3,8 +3,8 @@
  * the buckets, each of which computes smaller sizes too, with anything behind what is there.
  *
  * That is exact where nothing that is there reads what is behind it. An operator's rule (graph_range.c) says where the
- * dimension lies in what it gives, or that it mixes what lies along it, which is refused. Attention over keys along the
- * dimension is made to read lengths. */
+ * dimension lies in what it gives, or that it mixes what lies along it, which is refused, or that it is exact once the
+ * graph reads how many places there are (graph_mend.h). */
 #ifndef TUNE_KERNELS_GRAPH_RANGE_H
 #define TUNE_KERNELS_GRAPH_RANGE_H
 
@@ -17,7 +17,6 @@
 
 #define RANGE_MAX_BUCKETS 16
 #define RANGE_NAME_BYTES 64
-#define RANGE_LENGTHS "range_lengths" /* the node that attention reads lengths from */
 
 /* The dimension in a dense tensor: the elements are `outer` times its size times `inner`, row-major. Attention's masks
  * may have it twice. */
@@ -29,11 +28,23 @@ struct range_place {
     struct range_axis axis[2];
 };
 
+/* What a run is told besides the caller's tensors, each a node of the graphs behind their inputs. */
+enum range_made {
+    RANGE_GIVEN,   /* nothing: the caller gives it */
+    RANGE_LENGTHS, /* how many places there are, whole numbers; of each of attention's batch */
+    RANGE_SEEN,    /* of each place: 1, and 0 behind what is there */
+    RANGE_LAST,    /* the number of the last place */
+    RANGE_BACK,    /* of each place the one that is as far from the last; behind what is there 0 */
+    RANGE_SHARE,   /* the bucket's size by how many there are */
+    N_RANGE_MADE
+};
+
 /* The graph at one size. */
 struct range_bucket {
     int64_t size;
     struct graph graph;
     struct range_place *places; /* [graph.n_nodes] */
+    int made[N_RANGE_MADE];     /* nodes; 0: there is none */
 };
 
 /* Buckets by size, the smallest first; they have the same nodes, and as many arguments. */
@@ -51,8 +62,8 @@ enum err graph_range_add(struct graph_range *r, const struct graph *g, int64_t s
                          int64_t other_size, struct why *why);
 void graph_range_fini(struct graph_range *r);
 
-/* The place in argument i of a bucket's network, inputs and lengths, then outputs; *is_lengths: it is lengths. */
-const struct range_place *graph_range_argument(const struct range_bucket *b, size_t i, bool *is_lengths);
+/* The place in argument i of a bucket's network, inputs and what is made, then outputs. */
+const struct range_place *graph_range_argument(const struct range_bucket *b, size_t i, enum range_made *made);
 
 /* Sizes to measure between least and most, the smallest first: halves of the largest, to 2 at the least. */
 size_t graph_range_sizes(int64_t least, int64_t most, int64_t sizes[RANGE_MAX_BUCKETS]);

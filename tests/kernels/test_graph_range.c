@@ -86,7 +86,7 @@ static void the_dimension_is_followed(void **state)
     struct graph_range r = {.name = "seq", .least = 1, .most = 12};
     const struct graph *g = &r.buckets[0].graph;
     struct why why = {""};
-    bool is_lengths;
+    enum range_made made;
 
     (void)state;
     assert_int_equal(add(&r, encoder, 12, 11, &why), ERR_OK);
@@ -96,17 +96,104 @@ static void the_dimension_is_followed(void **state)
     place_is(&r, "rows", 1, 2, 64);
     place_is(&r, "q4", 1, 2, 64);
     place_is(&r, "z", 1, 2, 64);
-    assert_int_equal(graph_range_argument(&r.buckets[0], 1, &is_lengths)->axis[0].inner, 1);
-    assert_false(is_lengths);
-    graph_range_argument(&r.buckets[0], 2, &is_lengths);
-    assert_true(is_lengths);
-    assert_int_equal(graph_range_argument(&r.buckets[0], 4, &is_lengths)->axis[0].inner, 64); /* q */
-    assert_false(is_lengths);
-    assert_string_equal(g->nodes[2].name, RANGE_LENGTHS);
+    assert_int_equal(graph_range_argument(&r.buckets[0], 1, &made)->axis[0].inner, 1);
+    assert_int_equal(made, RANGE_GIVEN);
+    graph_range_argument(&r.buckets[0], 2, &made);
+    assert_int_equal(made, RANGE_LENGTHS);
+    assert_int_equal(graph_range_argument(&r.buckets[0], 4, &made)->axis[0].inner, 64); /* q */
+    assert_int_equal(made, RANGE_GIVEN);
+    assert_int_equal(r.buckets[0].made[RANGE_LENGTHS], 2);
     assert_int_equal(g->nodes[2].shape.dim[0], 2);
     assert_int_equal(g->nodes[graph_node_find(g, "y")].in[4], 2);
     assert_non_null(strstr(g->nodes[graph_node_find(g, "y")].words, "lengths=1"));
     graph_range_fini(&r);
+}
+
+/* What a graph reads of how many places there are, and what becomes of a node `here`. */
+static void what_looks_behind_is_mended(void **state)
+{
+    static const struct {
+        const char *text, *words; /* the node's, in the graph of size 12 */
+        unsigned made;
+    } cases[] = {
+        {"x = input shape=2,{1},4\nhere = reduce x kind=mean\n", "here = eltwise range_4 + range_share f=mul(a,b)",
+         1u << RANGE_SEEN | 1u << RANGE_SHARE},
+        {"x = input shape=2,{1},4\nhere = reduce x kind=sum\n", "where(a,b,0)", 1u << RANGE_SEEN},
+        {"x = input shape=2,{1},4\nhere = reduce x kind=max\n", "where(a,b,-3e+38)", 1u << RANGE_SEEN},
+        {"x = input shape=2,{1},4\nhere = reduce x kind=min\n", "where(a,b,3e+38)", 1u << RANGE_SEEN},
+        {"x = input shape=2,{1},4\nhere = reduce x kind=prod\n", "where(a,b,1)", 1u << RANGE_SEEN},
+        {"x = input shape=4,{1}\nhere = softmax x\n", "where(a,b,-3e+38)", 1u << RANGE_SEEN},
+        {"x = input n=1 c=4 h=1 w={1}\nhere = conv2d x k=4 r=1 s=3 pad=0,1\n", "range_1 = reshape x shape=4,12,1",
+         1u << RANGE_SEEN},
+        {"x = input shape=1,4,{1}\nhere = batch_gemm x + x\n", "here = batch_gemm range_6 + range_3", 1u << RANGE_SEEN},
+        {"x = input shape={1},4,2\nh = input shape=1,4,2\nr = rnn x + h + h shape={1},4,2 h=4\nhere = state r "
+         "hn\noutput r here\n",
+         "here = reshape range_2 shape=4,2", 1u << RANGE_LAST},
+        {"t = input shape=1,{1},6\nat = input shape=3\nhere = gather t + at\n", "add(a,mul(less(a,0),add(b,1)))",
+         1u << RANGE_LAST},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct graph_range r = {.name = "seq", .least = 1, .most = 12};
+        struct why why = {""};
+        struct buf text;
+
+        buf_init(&text, 8192);
+        if (add(&r, cases[i].text, 12, 11, &why))
+            fail_msg("'%s': %s", cases[i].text, why.text);
+        assert_int_equal(graph_text(&r.buckets[0].graph, &text), ERR_OK);
+        if (!strstr(buf_text(&text), cases[i].words))
+            fail_msg("'%s': expected '%s' in\n%s", cases[i].text, cases[i].words, buf_text(&text));
+        for (int k = 1; k < N_RANGE_MADE; k++)
+            assert_int_equal(r.buckets[0].made[k] > 0, cases[i].made >> k & 1);
+        buf_fini(&text);
+        graph_range_fini(&r);
+    }
+}
+
+/* A copy from the last place on, at two sizes: what its words become. */
+static void copies_from_the_last_place_are_mended(void **state)
+{
+    static const struct {
+        const char *here[2], *words; /* at 12 and at 11 */
+    } cases[] = {
+        {{"shape=2,6 at=66 d0=6,1 d1=2,72", "shape=2,6 at=60 d0=6,1 d1=2,66"},
+         "here = strided_copy range_2 shape=2,6 at=0 d0=6,1 d1=2,6"},
+        {{"shape=3,2 at=68 d0=2,72 d1=3,1", "shape=3,2 at=62 d0=2,66 d1=3,1"},
+         "here = strided_copy range_2 shape=3,2 at=2 d0=2,6 d1=3,1"},
+        {{"shape=2,12,6 at=66 d0=6,1 d1=12,-6 d2=2,72", "shape=2,11,6 at=60 d0=6,1 d1=11,-6 d2=2,66"},
+         "range_1 = strided_copy x shape=2,12,6 at=0 d0=6,1 d1=12,6 d2=2,72\n"
+         "range_2 = reshape range_1 shape=2,12,6\nrange_3 = gather range_2 + range_back\nhere = reshape range_3 "
+         "shape=2,12,6"},
+        {{"shape=12,2,6 at=66 d0=6,1 d1=2,72 d2=12,-6", "shape=11,2,6 at=60 d0=6,1 d1=2,66 d2=11,-6"},
+         "range_1 = strided_copy x shape=12,2,6 at=0 d0=6,1 d1=2,72 d2=12,6\n"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct graph_range r = {.name = "seq", .least = 1, .most = 12};
+        struct graph g[2];
+        struct why why = {""};
+        struct buf text;
+        char lines[2][256];
+
+        for (int k = 0; k < 2; k++) {
+            snprintf(lines[k], sizeof lines[k], "x = input shape=2,%d,6\nhere = strided_copy x %s\n", 12 - k,
+                     cases[i].here[k]);
+            g[k] = graph_parsed(lines[k]);
+        }
+        buf_init(&text, 8192);
+        if (graph_range_add(&r, &g[0], 12, &g[1], 11, &why))
+            fail_msg("'%s': %s", lines[0], why.text);
+        assert_int_equal(graph_text(&r.buckets[0].graph, &text), ERR_OK);
+        if (!strstr(buf_text(&text), cases[i].words))
+            fail_msg("'%s': expected '%s' in\n%s", lines[0], cases[i].words, buf_text(&text));
+        buf_fini(&text);
+        graph_fini(&g[0]);
+        graph_fini(&g[1]);
+        graph_range_fini(&r);
+    }
 }
 
 /* The graph with lengths is one that can be written and read. */
@@ -173,22 +260,20 @@ static void copies_are_followed(void **state)
 static void what_mixes_is_refused_by_name(void **state)
 {
     static const char *const cases[] = {
-        "x = input shape=1,{1},4\nhere = softmax x\n",
         "x = input shape=1,{1},4\nhere = dense x n=4\n",
         "x = input shape=1,{1},4\nhere = norm x\n",
-        "x = input shape=2,{1},4\nhere = reduce x kind=mean\n",
         "x = input shape=2,{1},4\nhere = concat x + x\n",
-        "x = input n=1 c=4 h=1 w={1}\nhere = conv2d x k=4 r=1 s=3 pad=0,1\n",
         "x = input n=1 c=4 h=1 w={1}\nhere = pool2d x avg global\n",
         "x = input n=1 c={1} h=3 w=3\nhere = conv2d x k=4 r=1 s=1\n",
-        "x = input shape=1,4,{1}\nhere = batch_gemm x + x\n",
         "x = input shape={1},4,2\nh = input shape=1,4,2\nr = rnn x + h + h shape={1},4,2 h=4\nhere = state r "
-        "hn\noutput r here\n",
-        "x = input shape=2,{1},6\nhere = strided_copy x shape=1,{1},6 at={6} d0=6,1 d1={1},-6\n",
+        "cn\noutput r here\n",
         "x = input shape=2,{1},6\nearly = strided_copy x shape=1,6 at={6} d0=6,1\nhere = strided_copy x shape=1,6 "
         "at=60 d0=6,1\noutput here early\n",
         "x = input shape=1,{1},6\nhere = eltwise x f=mul(a,{1})\n",
-        "t = input shape=1,{1},6\nat = input shape=3\nhere = gather t + at\n",
+        "t = input shape=1,{2},6\nat = input shape=3\nhere = gather t + at\n",
+        "x = input shape=2,{1},4\nhere = reduce x kind=log_sum_exp\n",
+        "x = input n=1 c=4 h=1 w={1}\nhere = conv2d x k=4 r=1 s=3\n",
+        "x = input n=1 c=4 h=1 w={1}\nhere = conv2d x k=4 r=1 s=3 stride=2 pad=0,1\n",
         "k = input shape=1,2,4,{1}\nhere = attention k + k + k\n",
     };
 
@@ -291,6 +376,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_dimension_is_followed),
+        cmocka_unit_test(what_looks_behind_is_mended),
+        cmocka_unit_test(copies_from_the_last_place_are_mended),
         cmocka_unit_test(lengths_are_part_of_the_text),
         cmocka_unit_test(masks_have_it_twice),
         cmocka_unit_test(copies_are_followed),

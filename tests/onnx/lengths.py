@@ -11,8 +11,15 @@ first    what stands at the first place alone, and all places, of an encoder wit
 tagger   a recurrent layer of two sequences, from the first word on
 pixels   convolutions of one place, a constant for each
 images   so many images at a time
+sentence a sentence by its words: their mean, and that of those a mask shows, scaled to a length of 1
+greatest the largest and the least number of each, sums, products, squares along the words
+last     what stands at the last place: as a slice, and transposed
+pointed  the word that a computed number says, counted from the end where it is below 0
+window   convolutions along the words
+both_ways LSTM and GRU of both directions, and their states behind the last word
+pooled   weights of the words that come to 1, by which they are added up
 
-And models that are refused, without inputs: mean, last, window, both_ways, over, scaled, halves, fixed."""
+And models that are refused, without inputs: cell, scaled, halves, fixed."""
 import sys
 from pathlib import Path
 
@@ -135,24 +142,61 @@ def images(m):
     return [m.node("Softmax", m.node("Gemm", y, m.normal(10, 16), m.normal(10), transB=1))]
 
 
-def mean(m):
-    return [m.node("ReduceMean", embedded(m)[2], axes=[1])]
+def sentence(m):
+    _, _, x = embedded(m)
+    mask = input_of(m, "attention_mask", TensorProto.INT64, 1, "seq")
+    y = encoder(m, x, -1, hidden(m, mask))
+    y = y[0] if isinstance(y, list) else y
+    seen = m.node("Cast", m.node("Unsqueeze", mask, np.array([2])), to=TensorProto.FLOAT)
+    seen = m.node("Expand", seen, m.node("Shape", y))
+    total, count = (m.node("ReduceSum", v, np.array([1]), keepdims=0) for v in (m.node("Mul", y, seen), seen))
+    mean = m.node("Div", total, m.node("Clip", count, np.float32(1e-9)))
+    norm = m.node("Clip", m.node("ReduceL2", mean, axes=[1], keepdims=1), np.float32(1e-12))
+    return [m.node("Div", mean, m.node("Expand", norm, m.node("Shape", mean))), m.node("ReduceMean", y, axes=[1], keepdims=0)]
+
+
+def greatest(m):
+    x = input_of(m, "x", TensorProto.FLOAT, 2, "seq", 6)
+    y = m.node("Sub", x, np.float32(9))  # all are below 0, all above it
+    z = m.node("Add", x, np.float32(9))
+    near = m.node("Add", m.node("Mul", x, np.float32(0.02)), np.float32(1))
+    return [m.node("ReduceMax", y, axes=[1]), m.node("ReduceMin", z, axes=[1]), m.node("ReduceSum", z, np.array([1])),
+            m.node("ReduceProd", near, axes=[1]), m.node("ReduceL2", y, axes=[1]), m.node("ReduceMean", m.node("Exp", x), axes=[1, 2])]
 
 
 def last(m):
-    return [m.node("Gather", embedded(m)[2], np.int64(-1), axis=1)]
+    _, _, x = embedded(m)
+    y = m.linear(x, C, 32)
+    return [m.node("Gather", y, np.int64(-1), axis=1), m.node("Slice", m.transpose(x, 0, 2, 1), np.array([-1]), np.array([1 << 62]), np.array([2]))]
+
+
+def pointed(m):
+    at = input_of(m, "at", TensorProto.INT64, 3)
+    return [m.node("Gather", m.node("Squeeze", embedded(m)[2], np.array([0])), at, axis=0)]
 
 
 def window(m):
-    return [m.node("Conv", m.transpose(embedded(m)[2], 0, 2, 1), m.normal(8, C, 3), pads=[1, 1])]
+    x = m.node("Add", m.transpose(embedded(m)[2], 0, 2, 1), np.float32(1))
+    y = m.node("Relu", m.node("Conv", x, 0.1 * m.normal(16, C, 3), m.normal(16), pads=[1, 1]))
+    return [m.node("Conv", y, 0.2 * m.normal(8, 16, 5), m.normal(8), pads=[4, 4], dilations=[2])]
 
 
 def both_ways(m):
-    return [lstm(m, words(m), 16, 20, 2)]
+    x = words(m)
+    w = [0.3 * m.normal(2, 3 * 12, 16), 0.3 * m.normal(2, 3 * 12, 12), 0.3 * m.normal(2, 6 * 12)]
+    gru = m.node("GRU", x, *w, n_out=2, hidden_size=12, direction="bidirectional", linear_before_reset=1)
+    deep = lstm(m, lstm(m, x, 16, 20, 2), 40, 8, 2)
+    return [deep, *gru]
 
 
-def over(m):
-    return [m.node("Softmax", m.transpose(embedded(m)[2], 0, 2, 1), axis=-1)]
+def pooled(m):
+    _, _, x = embedded(m)
+    shares = m.node("Softmax", m.transpose(m.linear(m.node("Tanh", m.linear(x, C, 16)), 16, 2), 0, 2, 1), axis=-1)
+    return [m.node("MatMul", shares, x), shares]
+
+
+def cell(m):
+    return [m.node("LSTM", words(m), 0.3 * m.normal(1, 80, 16), 0.3 * m.normal(1, 80, 20), 0.3 * m.normal(1, 160), n_out=3, hidden_size=20)[2]]
 
 
 def scaled(m):
@@ -180,6 +224,8 @@ def value_of(rng, i, n):
         v = (rng.random(dims) < 0.8).astype(np.int64)
         v[0, 0] = 1
         return v
+    if i.name == "at":
+        return rng.integers(-n, n, dims)
     return rng.integers(0, 50, dims) if i.type.tensor_type.elem_type == TensorProto.INT64 else rng.standard_normal(dims).astype(np.float32)
 
 
@@ -187,7 +233,7 @@ def main():
     out, rng = Path(sys.argv[1]), np.random.default_rng(int(sys.argv[2]))
     out.mkdir(parents=True, exist_ok=True)
     bert.__name__ = "encoder"
-    for seed, make in enumerate((bert, decoder, masked, pairs, first, tagger, pixels, images)):
+    for seed, make in enumerate((bert, decoder, masked, pairs, first, tagger, pixels, images, sentence, greatest, last, pointed, window, both_ways, pooled)):
         name, model = make.__name__, built(make, seed)
         onnx.checker.check_model(model)
         onnx.save(model, out / f"{name}.onnx")
@@ -203,7 +249,7 @@ def main():
                         to.mkdir(parents=True, exist_ok=True)
                         v.astype(numbers).tofile(to / f"{kind}{k}.bin")
         print(name, *lengths, flush=True)
-    for make in (mean, last, window, both_ways, over, scaled, halves, fixed):
+    for make in (cell, scaled, halves, fixed):
         onnx.save(built(make, 9), out / f"{make.__name__}.onnx")
 
 

@@ -126,11 +126,14 @@ static const char *looked_at; /* the device of a self-test in JSON; NULL: words 
 static void log_line(int level, const char *line, void *arg)
 {
     const int *verbosity = arg;
+    char plain[1500];
 
+    snprintf(plain, sizeof plain, "%s", line); /* it quotes programs, compilers and children */
+    text_plain(plain, "");
     if (level <= *verbosity && looked_at)
-        look_tell(FINDING_NOTE, looked_at, line, NULL);
+        look_tell(FINDING_NOTE, looked_at, plain, NULL);
     else if (level <= *verbosity)
-        fprintf(stderr, "tune-agent: %s\n", line);
+        fprintf(stderr, "tune-agent: %s\n", plain);
 }
 
 /* The signal's own thread ends the process in good order. */

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #define START_S 120.0       /* a child's way to its first request: runtime and device */
+#define DEVICE_WAIT_S 3600  /* a build child's for a device that others time on, at most */
 #define CANARY_APART 0.10   /* canaries further apart than this: something else ran */
 #define BATCH_MEMORY_PART 2 /* a batch holds at most the memory limit over this */
 #define TIME_SPARE_BYTES ((int64_t)512 << 20)
@@ -163,6 +164,7 @@ static enum err ask_description(struct rig *r, bool canary, struct why *why)
     sandbox_ask(&r->time, describe_args_write(&args), &limits, &reply, &end);
     if (end.fate != SANDBOX_REPLIED)
         return why_set(why, ERR_CHILD, "cannot ask the device %s: %s", r->options.device, end.words.text);
+    json_plain(reply); /* names of devices and compilers end on terminals */
     e = take_description(r, reply, why);
     cJSON_Delete(reply);
     return e;
@@ -342,12 +344,20 @@ static void place_code(struct rig *r, int64_t generation, const struct trial *t)
     pthread_mutex_unlock(&r->lock);
 }
 
+/* A build child waits for the device while others are timed there. */
+static double device_wait_s(const struct rig *r)
+{
+    return r->lock_fd >= 0 && r->desc.kind != DEVICE_CPU ? DEVICE_WAIT_S : 0;
+}
+
 static void ask_verify(struct rig *r, struct rig_builder *b, const struct trial *t, const char *program,
                        const char *sheet, cJSON **reply, struct sandbox_end *end)
 {
     const struct sandbox_limits limits = {.build_s = t->build_s,
                                           .run_s = t->run_s,
                                           .start_s = START_S,
+                                          .all_s = START_S + t->build_s + PROGRAM_MAX_PASSES * t->run_s +
+                                                   SANDBOX_LATE_S + device_wait_s(r),
                                           .memory_bytes = rig_memory_limit(t->memory_bytes)};
     const struct verify_args args = {.op = "verify", .program = program, .sheet = sheet};
     const enum err e = want_build_child(r, b, &end->words);
@@ -441,18 +451,30 @@ static cJSON *time_request(const struct rig *r, struct trial *const *trials, int
     return NULL;
 }
 
+/* How often a trial's timing reports a stage, at the most: in each round itself, its anchor and the canary, then the
+ * passes of its sheet, with some to spare. */
+static int stages_of(const struct timing_rules *r)
+{
+    const int rounds = r->rounds > r->rounds_near_best ? r->rounds : r->rounds_near_best;
+
+    return 3 * rounds + 2 * PROGRAM_MAX_PASSES;
+}
+
 static struct sandbox_limits time_limits(struct trial *const *trials, int n)
 {
     struct sandbox_limits l = {.start_s = START_S};
     int64_t bytes = 0;
+    int n_stages = 0;
 
     for (int i = 0; i < n; i++) {
+        n_stages += stages_of(&trials[i]->rules);
         l.build_s = fmax(l.build_s, trials[i]->build_s);
         l.run_s = fmax(l.run_s, trials[i]->run_s);
         bytes += trials[i]->buffer_bytes;
         if (trials[i]->memory_bytes > l.memory_bytes)
             l.memory_bytes = trials[i]->memory_bytes;
     }
+    l.all_s = START_S + COOL_MAX_S + (n + 1) * l.build_s + n_stages * l.run_s; /* with the anchor */
     bytes = 2 * bytes + TIME_SPARE_BYTES; /* with the anchor and what the fills take on the host */
     l.memory_bytes = rig_memory_limit(bytes > l.memory_bytes ? bytes : l.memory_bytes);
     return l;

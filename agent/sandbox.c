@@ -219,10 +219,16 @@ static double limit_of(const struct sandbox_limits *l, const struct sandbox_end 
     return l->run_s;
 }
 
-/* Is there a reason to end the child now? */
-static bool over_limits(struct sandbox *s, const struct sandbox_limits *l, int64_t since_ns, struct sandbox_end *end)
+static double seconds_since(int64_t ns)
 {
-    const double spent_s = (double)(clock_now_ns() - since_ns) * 1e-9, allowed_s = limit_of(l, end);
+    return (double)(clock_now_ns() - ns) * 1e-9;
+}
+
+/* Is there a reason to end the child now? */
+static bool over_limits(struct sandbox *s, const struct sandbox_limits *l, int64_t began_ns, int64_t since_ns,
+                        struct sandbox_end *end)
+{
+    const double spent_s = seconds_since(since_ns), allowed_s = limit_of(l, end);
     const int64_t rss = proc_rss_bytes(s->pid);
 
     if (s->stop && atomic_load(s->stop)) {
@@ -235,6 +241,9 @@ static bool over_limits(struct sandbox *s, const struct sandbox_limits *l, int64
     } else if (spent_s > allowed_s) {
         end->fate = SANDBOX_TIMEOUT;
         why_set(&end->words, ERR_TIMEOUT, "%s took longer than %.3g s", end->stage, allowed_s);
+    } else if (l->all_s > 0 && seconds_since(began_ns) > l->all_s) {
+        end->fate = SANDBOX_TIMEOUT;
+        why_set(&end->words, ERR_TIMEOUT, "all stages up to %s took longer than %.3g s", end->stage, l->all_s);
     } else {
         return false;
     }
@@ -258,7 +267,8 @@ static bool is_final(const cJSON *frame, struct sandbox_end *end, int64_t *since
 
 static void await_reply(struct sandbox *s, const struct sandbox_limits *l, cJSON **reply, struct sandbox_end *end)
 {
-    int64_t since_ns = clock_now_ns();
+    const int64_t began_ns = clock_now_ns();
+    int64_t since_ns = began_ns;
 
     for (;;) {
         cJSON *frame = NULL;
@@ -277,7 +287,7 @@ static void await_reply(struct sandbox *s, const struct sandbox_limits *l, cJSON
             describe_death(s, end);
             return;
         }
-        if (over_limits(s, l, since_ns, end))
+        if (over_limits(s, l, began_ns, since_ns, end))
             return;
     }
 }

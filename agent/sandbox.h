@@ -44,10 +44,11 @@ struct sandbox {
 
 /* What a request may spend, by the stage the child reports: start_s until it reports one (0 = build_s), build_s for
  * build and load, run_s for all others, the first verification run ("first") with at most SANDBOX_LATE_S of build_s
- * more: drivers compile then (PoCL makes a kernel's code when it first runs). */
+ * more: drivers compile then (PoCL makes a kernel's code when it first runs). all_s for the whole of it, whatever
+ * stages it reports (a kernel in the child may report one after the other); 0 = unlimited. */
 #define SANDBOX_LATE_S 20
 struct sandbox_limits {
-    double start_s, build_s, run_s;
+    double start_s, build_s, run_s, all_s;
     int64_t memory_bytes; /* resident; 0 = unlimited */
 };
 

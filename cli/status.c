@@ -64,8 +64,10 @@ static enum err print_workloads(const char *body, const struct best_set *best)
 
     if (n)
         puts("workloads:");
-    for (size_t i = 0; i < n_layers; i++)
+    for (size_t i = 0; i < n_layers; i++) {
+        text_plain(j.layers[i].workload, "");
         cmd_print_workload(j.layers[i].workload, best_find(best, j.layers[i].workload, NULL));
+    }
     if (!n_layers)
         e = cmd_print_best(best);
     if (is_ours)

@@ -60,12 +60,17 @@ enum err err_by_name(const char *name)
     return ERR_PROTOCOL;
 }
 
-/* Words quote what was read: a line end or an escape sequence in it is a blank. */
-static void tame(struct why *why)
+/* C1 is C2 80 to C2 9F. */
+void text_plain(char *text, const char *keep)
 {
-    for (char *p = why->text; *p; p++)
-        if (iscntrl((unsigned char)*p))
+    unsigned char *p = (unsigned char *)text;
+
+    for (; p && *p; p++) {
+        if ((*p < ' ' || *p == 0x7f) && !strchr(keep, *p))
             *p = ' ';
+        else if (p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0)
+            p[0] = p[1] = ' ';
+    }
 }
 
 enum err why_set(struct why *why, enum err e, const char *format, ...)
@@ -77,7 +82,7 @@ enum err why_set(struct why *why, enum err e, const char *format, ...)
     va_start(args, format);
     vsnprintf(why->text, sizeof why->text, format, args);
     va_end(args);
-    tame(why);
+    text_plain(why->text, ""); /* words quote what was read */
     return e;
 }
 
@@ -97,6 +102,6 @@ enum err why_prefix(struct why *why, enum err e, const char *format, ...)
     room = sizeof why->text - 1 - n;
     strncat(why->text, ": ", room);
     strncat(why->text, tail, room > 2 ? room - 2 : 0);
-    tame(why);
+    text_plain(why->text, ""); /* words quote what was read */
     return e;
 }

@@ -46,6 +46,10 @@ const char *err_name(enum err e);
 /* The error of a wire name, or ERR_PROTOCOL when the name is not known. */
 enum err err_by_name(const char *name);
 
+/* What others wrote, made fit for a terminal: control characters (C0, DEL, and C1 as UTF-8 has it) become blanks, but
+ * for those in `keep`. `text` may be NULL. */
+void text_plain(char *text, const char *keep);
+
 /* Writes formatted words into `why` (may be NULL; control characters become blanks) and returns `e`, so that `return
  * why_set(...)` reads well. */
 enum err why_set(struct why *why, enum err e, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -139,23 +139,10 @@ static bool has(const cJSON *object, const char *name)
     return cJSON_GetObjectItemCaseSensitive(object, name) != NULL;
 }
 
-/* C0, DEL, and C1 as UTF-8 has it: C2 80 to C2 9F. */
-static void plain_text(char *text)
-{
-    unsigned char *p = (unsigned char *)text;
-
-    for (; p && *p; p++) {
-        if (*p < ' ' || *p == 0x7f)
-            *p = ' ';
-        else if (p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0)
-            p[0] = p[1] = ' ';
-    }
-}
-
 void json_plain(cJSON *tree)
 {
-    plain_text(tree->string);
-    plain_text(tree->valuestring);
+    text_plain(tree->string, "");
+    text_plain(tree->valuestring, "");
     for (cJSON *m = tree->child; m; m = m->next)
         json_plain(m);
 }

@@ -598,6 +598,10 @@ static enum err read_fields(cJSON *object, struct record *r, struct why *why)
         cJSON *item = cJSON_GetObjectItemCaseSensitive(object, fields[i].name);
         enum err e = ERR_OK;
 
+        if (item && strcmp(fields[i].name, "why") == 0)
+            text_plain(item->valuestring, "\n\t"); /* a compiler's, in lines */
+        else if (item)
+            json_plain(item);
         if (item)
             e = fields[i].get(&fields[i], object, item, r, why);
         else if (fields[i].required)

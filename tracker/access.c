@@ -147,8 +147,6 @@ void access_audit(struct tracker *t, const char *call, const char *identity, con
     if (++a->n > AUDIT_A_SECOND)
         return;
     snprintf(line, sizeof line, "refused: %s by %s: %.400s", call, *identity ? identity : "whoever", why);
-    for (char *p = line; *p; p++)
-        if ((unsigned char)*p < ' ' || *p == 127)
-            *p = '?'; /* words of peers */
+    text_plain(line, ""); /* words of peers */
     t->o.audit(line, t->o.audit_arg);
 }

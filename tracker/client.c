@@ -12,11 +12,14 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define REPLY_MS 10000 /* an ordinary call; long polls add wait_ms */
 #define OPEN_TRIES 3
-#define OPEN_MS 3300 /* of one try */
-#define NAP_MS 5     /* between looks at what another thread does */
+#define OPEN_MS 3300  /* of one try */
+#define TAKEN_LINES 6 /* with TLS, where connections are taken: a minute, as DOOR_SHAKE_MOST_MS */
+#define REACH_MS 2000
+#define NAP_MS 5 /* between looks at what another thread does */
 #define PAUSE_STEP_MS 50
 #define AWAY_MS 50        /* a pause while the tracker is away */
 #define BUSY_MS 250       /* while it is busy */
@@ -233,9 +236,8 @@ static bool is_hopeless(struct client *c, struct why *why)
     return c->transport == &transport_nng && tls_look(c->url, &c->tls, why) == ERR_AUTH;
 }
 
-static enum err first_hello(struct client *c, struct why *why)
+static enum err first_hello(struct client *c, int64_t began_ns, struct why *why)
 {
-    const int64_t began_ns = clock_read_ns(c->clock);
     enum err e = ERR_UNREACHABLE;
     bool looked = false;
 
@@ -255,6 +257,39 @@ static enum err first_hello(struct client *c, struct why *why)
     }
     return why_set(why, ERR_UNREACHABLE, "no tracker answers at %s (tried %d times in %d s)", c->url, OPEN_TRIES,
                    OPEN_TRIES * OPEN_MS / 1000 + 1);
+}
+
+/* Is somebody there who takes connections, and may be at the TLS handshakes of others? */
+static bool is_taken(const struct client *c)
+{
+    struct addrinfo *found = NULL;
+    struct address a;
+    int fd = -1;
+
+    if (c->transport != &transport_nng || !tls_wanted(c->url) ||
+        address_read(c->url, strlen(c->url), false, &a, NULL) || address_find(&a, &found, NULL))
+        return false;
+    if (address_connect(found, REACH_MS, &fd, NULL) == ERR_OK)
+        close(fd);
+    freeaddrinfo(found);
+    return fd >= 0;
+}
+
+/* A line and the first hello by it. Of a herd some handshakes come to nothing: those begin anew, by another line. */
+static enum err connect_first(struct client *c, void *arg, struct why *why)
+{
+    const int64_t began_ns = clock_read_ns(c->clock);
+    enum err e = ERR_UNREACHABLE;
+
+    for (int i = 0; i < TAKEN_LINES && e == ERR_UNREACHABLE && (i == 0 || is_taken(c)); i++) {
+        if (c->line)
+            c->transport->close(c->line);
+        c->line = NULL;
+        e = c->transport->open(arg, c->url, &c->line, why);
+        if (!e)
+            e = first_hello(c, began_ns, why);
+    }
+    return e;
 }
 
 /* Only what nng is to dial has to be an address. */
@@ -300,9 +335,7 @@ enum err client_open(const struct client_options *options, struct client **out, 
         c->has_key = !e;
     }
     if (!e)
-        e = c->transport->open(options->transport ? options->transport_arg : &c->tls, c->url, &c->line, why);
-    if (!e)
-        e = first_hello(c, why);
+        e = connect_first(c, options->transport ? options->transport_arg : &c->tls, why);
     if (e) {
         client_close(c);
         return e;

@@ -35,6 +35,7 @@ struct client_options {
 };
 
 /* Keeps what the options point at but for url, role and name. Says hello: three tries in 10 s, then ERR_UNREACHABLE;
+ * with TLS, while somebody takes connections, six times that, for he may be at the handshakes of many others;
  * ERR_CANCELLED when `waiting` gives up before; ERR_AUTH for a wrong or missing key or a certificate that is not to be
  * trusted, ERR_PROTOCOL for no common version. */
 enum err client_open(const struct client_options *options, struct client **out, struct why *why);

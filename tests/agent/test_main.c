@@ -147,6 +147,19 @@ static void a_self_test_describes_a_device_in_a_line(void **state)
     assert_int_equal(n_left_behind(), 0);
 }
 
+/* A recording is a file that people give each other. */
+static void a_device_s_name_moves_no_cursor(void **state)
+{
+    char device[PATH_MAX + 32];
+
+    (void)state;
+    recorded();
+    put("toy.json", "{\"space\":\"toy-card\",\"device\":\"ca\\u001b[2Jrd\",\"params\":[{\"name\":\"bx\"}]}");
+    snprintf(device, sizeof device, "replay:%s/toy.json", dir);
+    EXPECT(0, "ca [2Jrd", "--self-test", "--device", device);
+    assert_null(strchr(said, '\033'));
+}
+
 static const char *member_of(const cJSON *o, const char *name)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(o, name);
@@ -397,6 +410,7 @@ int main(void)
         cmocka_unit_test(it_says_what_it_is),
         cmocka_unit_test(what_makes_no_sense_is_refused),
         cmocka_unit_test(a_self_test_describes_a_device_in_a_line),
+        cmocka_unit_test(a_device_s_name_moves_no_cursor),
         cmocka_unit_test(findings_come_as_json),
         cmocka_unit_test(it_looks_round),
         cmocka_unit_test(drivers_are_looked_for_where_the_loader_does),

@@ -96,6 +96,8 @@ static void limits_are_the_trials_own(void **state)
     l = &sim_asked(children, "verify", 0)->limits;
     assert_true(l->build_s == 7 && fabs(l->run_s - 3.021) < 0.001 && l->start_s == 120);
     assert_int_equal(l->memory_bytes, 9000000);
+    /* 8 passes, 20 s of a driver's compiler, and an hour for a device that others time on */
+    assert_true(fabs(l->all_s - (120 + 7 + 8 * 3.021 + 20 + 3600)) < 0.01);
     l = &sim_asked(children, "verify", 1)->limits;
     assert_true(l->build_s == 2 && fabs(l->run_s - 1) < 0.001);
     town_close(&t);
@@ -115,6 +117,7 @@ static void a_batch_has_the_largest_limits_of_its_trials(void **state)
     l = &expect_asked("time", 0, "0 1 2", SIM_NONE)->limits;
     assert_true(l->build_s == 7 && fabs(l->run_s - 6) < 0.001 && l->start_s == 120);
     assert_int_equal(l->memory_bytes, 900000000);
+    assert_true(l->all_s > 3 * 2 * 6 && l->all_s < 3600); /* more than their rounds take, and not for ever */
     town_close(&t);
 }
 

@@ -88,6 +88,11 @@ static void do_as_told(const char *op)
             usleep(100000);
         }
         say("{\"ok\":true}");
+    } else if (strcmp(op, "stages without end") == 0) {
+        for (;;) {
+            say("{\"at\":\"build\",\"i\":2}");
+            usleep(10000);
+        }
     }
     if (strncmp(op, "orphan", 6) == 0) { /* who comes from it holds what the parent reads, or nothing */
         say("{\"at\":\"verify\",\"i\":3}");
@@ -322,6 +327,21 @@ static void progress_renews_the_time(void **state)
     expect("stages", SANDBOX_REPLIED, "");
 }
 
+/* A kernel can report as its child does: what it says renews no time beyond that of the whole request. */
+static void stages_without_end_are_ended(void **state)
+{
+    struct sandbox_limits l = limits;
+    struct sandbox s;
+    struct sandbox_end end;
+
+    (void)state;
+    l.build_s = 20;
+    l.all_s = 1;
+    start(&s, NULL);
+    assert_int_equal(ask_within(&s, "stages without end", &l, &end), SANDBOX_TIMEOUT);
+    assert_non_null(strstr(end.words.text, "all stages up to build took longer than 1 s"));
+}
+
 static void memory_over_the_limit_is_ended(void **state)
 {
     /* Time enough on a machine that others keep busy. */
@@ -421,6 +441,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_stage_has_the_time_of_its_kind),
         cmocka_unit_test(the_first_run_has_the_time_of_a_build_as_well),
         cmocka_unit_test(progress_renews_the_time),
+        cmocka_unit_test(stages_without_end_are_ended),
         cmocka_unit_test(memory_over_the_limit_is_ended),
         cmocka_unit_test(the_item_and_stage_of_a_death_are_known),
         cmocka_unit_test(the_stop_flag_ends_a_request_at_once),

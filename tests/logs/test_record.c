@@ -43,7 +43,7 @@ static void a_record_survives_text_and_back_byte_for_byte(void **state)
     check_round_trip(&full);
     full.status = STATUS_COMPILE;
     strcpy(full.stage, "build");
-    full.why = strdup("a.cl:3: error: \"x\" \\ \t\x01 \xc3\xa4");
+    full.why = strdup("a.cl:3: error: \"x\" \\ \t\n \xc3\xa4");
     full.censored = full.build_cached = true;
     check_round_trip(&full);
     record_fini(&full);
@@ -206,6 +206,27 @@ static void bad_members_are_refused_by_name(void **state)
         if (e != ERR_INPUT || !strstr(why.text, bad[i].words))
             fail_msg("%s: got %s '%s', expected '%s'", bad[i].members, err_name(e), why.text, bad[i].words);
     }
+}
+
+/* Who looks at others' records does it on a terminal. */
+static void control_characters_do_not_get_in(void **state)
+{
+    static const char members[] =
+        "\"schema\":1,\"id\":\"t\\u001b[2J\",\"workload\":\"a\\u009b2J\",\"status\":\"compile\",\"stage\":\"build\","
+        "\"template\":\"t\",\"template_version\":1,\"why\":\"1\\n\\t2\\u001b]0;x\\u0007\",\"device\":{\"name\":"
+        "\"\\u001b[31m\"},\"knobs\":{\"a\":\"\\u007f\"}";
+    struct why why = {""};
+    struct record r;
+
+    (void)state;
+    if (parse_made(members, &r, &why))
+        fail_msg("%s", why.text);
+    assert_string_equal(r.id, "t [2J");
+    assert_string_equal(r.workload, "a  2J");
+    assert_string_equal(r.why, "1\n\t2 ]0;x ");
+    assert_string_equal(cJSON_GetObjectItem(r.device, "name")->valuestring, " [31m");
+    assert_string_equal(cJSON_GetObjectItem(r.knobs, "a")->valuestring, " ");
+    record_fini(&r);
 }
 
 static void compiler_words_are_cut_and_made_utf8(void **state)
@@ -630,6 +651,7 @@ int main(void)
         cmocka_unit_test(every_flipped_bit_is_noticed),
         cmocka_unit_test(unknown_and_missing_members_are_fine),
         cmocka_unit_test(bad_members_are_refused_by_name),
+        cmocka_unit_test(control_characters_do_not_get_in),
         cmocka_unit_test(compiler_words_are_cut_and_made_utf8),
         cmocka_unit_test(what_does_not_fit_a_line_is_refused),
         cmocka_unit_test(statuses_have_names_both_ways),

@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -373,6 +374,34 @@ static void who_sends_a_byte_now_and_then_is_not_waited_for(void **state)
     close(fd);
 }
 
+static void *wake_late(void *arg)
+{
+    const struct farm *f = arg;
+
+    clock_sleep_ms(12000);
+    kill(f->pid, SIGCONT);
+    return NULL;
+}
+
+/* As one that is at the handshakes of a thousand others. */
+static void a_tracker_that_takes_connections_is_waited_for(void **state)
+{
+    struct farm f = {.listen = "tls+tcp://127.0.0.1:0", .more = {"--cert", files.good, NULL}};
+    struct client *client = NULL;
+    struct why why = {""};
+    pthread_t waker;
+
+    (void)state;
+    farm_start(&f);
+    kill(f.pid, SIGSTOP);
+    assert_int_equal(pthread_create(&waker, NULL, wake_late, &f), 0);
+    if (client_open(&(struct client_options){.url = f.url, .tls = {.ca = files.ca_pem}}, &client, &why))
+        fail_msg("%s", why.text);
+    pthread_join(waker, NULL);
+    client_close(client);
+    farm_stop(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -387,6 +416,7 @@ int main(void)
         cmocka_unit_test(handshakes_of_one_address_beyond_64_are_ended_first),
         cmocka_unit_test(who_sends_a_byte_now_and_then_is_not_waited_for),
         cmocka_unit_test(handshakes_of_many_addresses_are_bounded_too),
+        cmocka_unit_test(a_tracker_that_takes_connections_is_waited_for),
     };
 
     return cmocka_run_group_tests(tests, make_files, remove_files);

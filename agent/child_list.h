@@ -31,7 +31,7 @@ STRUCT(time_trial,
     I64(rounds_near_best, MAY, .min = 1, UP_TO(TIMING_MAX_ROUNDS), OR(i64, 9))
     I64(min_calls, MAY, .min = 1, UP_TO(1000), OR(i64, 3)) I64(warmup, MAY, UP_TO(100), OR(i64, 1))
     REAL(min_slot_ns, MAY, OR(real, 5e6)) REAL(best_ns, MAY) REAL(best_lnratio, MAY, OR(real, NAN)) REAL(bridge, MAY)
-    BOOL(may_censor, MAY))
+    BOOL(may_censor, MAY) TEXT(prove, MAY, OR(text, "each")) BOOL(proven, MAY) REAL(known_ns, MAY))
 STRUCT(time_reply,
     TEXT(refused, MAY) LIST(trials, MAY, OF(timed_trial)) REAL(canary_before, MAY) REAL(canary_after, MAY)
     LIST(canary_rounds, MAY) REAL(gflops, MAY) TEXT(anchor_why, EMPTY) OBJECT(sense, MAY))
@@ -39,7 +39,8 @@ STRUCT(timed_trial,
     TEXT(status, EMPTY) TEXT(stage, MAY, OR(text, "time")) TEXT(cause, EMPTY) TEXT(why, EMPTY) REAL(device_ms, MAY)
     REAL(check_ms, MAY) REAL(time_ns, MAY) REAL(energy_j, MAY) REAL(lnratio, MAY, OR(real, NAN))
     REAL(se, MAY, OR(real, NAN)) I64(rounds, MAY) I64(calls, MAY) BOOL(censored, MAY) LIST(samples, MAY)
-    LIST(anchors, MAY) LIST(anchor_slots, MAY) REAL(pack_ns, MAY))
+    LIST(anchors, MAY) LIST(anchor_slots, MAY) REAL(pack_ns, MAY)
+    BOOL(in_part, MAY))
 
 /* Before a batch: wait while the device is hotter than max_c (0 = never), at least pause_s, and, with throttled, while
  * its clocks are held down. */

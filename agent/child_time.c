@@ -4,6 +4,7 @@
 #include "agent/energy.h"
 #include "agent/measure.h"
 #include "agent/plausible.h"
+#include "agent/prove.h"
 #include "core/clock.h"
 #include "runtime/verify.h"
 
@@ -16,6 +17,7 @@
 
 #define SLOW_CALL_NS 100e6
 #define COSTLY_CALL_NS 20e6
+#define FAR_OFF 3 /* times what the job has: as censored ones, which were told of it */
 
 /* One request: the batch, its programs, and what failed before it could be timed. */
 struct timed {
@@ -24,6 +26,7 @@ struct timed {
     struct measure_item items[TIMING_MAX_BATCH], anchor;
     struct child_program programs[TIMING_MAX_BATCH];
     const char *stage[TIMING_MAX_BATCH]; /* where items[i].e happened */
+    struct proof proofs[TIMING_MAX_BATCH];
     bool wants_energy[TIMING_MAX_BATCH];
     double least_flops[TIMING_MAX_BATCH];
     double energy_j[TIMING_MAX_BATCH]; /* of one run; 0 = not measured */
@@ -87,6 +90,7 @@ static void load_item(struct timed *t, int i, const cJSON *trial)
     m->rules = rules_of(&in);
     t->wants_energy[i] = in.energy;
     t->least_flops[i] = in.least_flops;
+    t->proofs[i] = (struct proof){.how = prove_of(in.prove), .had = in.proven, .known_ns = in.known_ns};
     if (!m->e)
         m->e = read_and_load(t, &t->programs[i], in.program, i, &m->why);
     if (!m->e && *in.sheet)
@@ -174,57 +178,69 @@ static void judge_times(struct timed *t)
     }
 }
 
-/* What is far off, or ran once, will not be chosen; what is slow is a finalist first, or all there is. */
-static bool is_candidate(const struct measure_item *m)
+/* How many passes of the sheet but its first are run over what the timed calls left. What is far off, or ran once, will
+ * not be chosen, nor will what is slow before it is a finalist; of long calls one more pass takes as long as many
+ * trials' all. */
+static size_t passes_behind_timing(const struct measure_item *m, const struct program *sheet, double known_ns,
+                                   bool proves)
 {
-    return !m->e && !m->censored && m->series.calls > 1 &&
-           (!m->rules.may_censor || m->call_ns < SLOW_CALL_NS || !(m->rules.best_ns > 0));
+    const bool is_far = m->censored || (known_ns > 0 && m->value.time_ns > FAR_OFF * known_ns);
+    size_t n = sheet->n_passes ? sheet->n_passes - 1 : 0;
+
+    if (proves)
+        return n;
+    if (is_far || m->series.calls == 1 || m->call_ns >= SLOW_CALL_NS)
+        return 0;
+    while (n && sheet->passes[n].is_last)
+        n--;
+    return m->call_ns >= COSTLY_CALL_NS && n > 1 ? 1 : n;
 }
 
-/* Does one more pass take as long as many trials' all? It will be a finalist before it is chosen. */
-static bool is_costly(const struct measure_item *m)
+static void check_sheet(struct timed *t, int i, bool proves)
 {
-    return m->rules.may_censor && m->rules.best_ns > 0 && m->call_ns >= COSTLY_CALL_NS;
-}
-
-/* Is the pass for what may be chosen alone, and this a trial of a search? */
-static bool is_left_out(const struct measure_item *m, const struct program_pass *pass)
-{
-    return pass->is_last && m->rules.may_censor && m->rules.best_ns > 0;
-}
-
-/* All passes of a sheet but its first, or one of the program's own, over what the timed runs left; of long calls one.
- */
-static enum err check_anew(struct timed *t, int i)
-{
-    struct child *c = t->child;
     struct measure_item *m = &t->items[i];
     const struct program *sheet = &t->programs[i].sheet;
+    const size_t n = passes_behind_timing(m, sheet, t->proofs[i].known_ns, proves && !t->proofs[i].had);
     struct verify_report report;
-    enum err e = ERR_OK;
 
-    if (!sheet->n_passes)
-        return verify_anew(c->ops, m->loaded, m->program, m->blobs, &m->why);
-    for (size_t k = 1; !e && k < (is_costly(m) && sheet->n_passes > 2 ? 2 : sheet->n_passes); k++) {
-        if (is_left_out(m, &sheet->passes[k]))
-            continue;
-        child_at(c, "time", i);
-        e = verify_pass_over(c->ops, m->loaded, sheet, m->blobs, k, &report, &m->why);
+    for (size_t k = 1; !m->e && k <= n; k++) {
+        child_at(t->child, "time", i);
+        m->e = verify_pass_over(t->child->ops, m->loaded, sheet, m->blobs, k, &report, &m->why);
     }
-    return e;
+    t->proofs[i].in_part = n + 1 < sheet->n_passes && !t->proofs[i].had;
 }
 
+/* Passes over what the timed runs left: of a sheet, or one of the program's own. */
+static void check_anew(struct timed *t, int i, bool proves)
+{
+    struct measure_item *m = &t->items[i];
+    int64_t from;
+
+    child_at(t->child, "time", i);
+    if (proves && prove_watches(&t->proofs[i]))
+        measure_watch(&t->batch, m);
+    from = clock_now_ns();
+    child_at(t->child, "time", i);
+    if (t->programs[i].sheet.n_passes)
+        check_sheet(t, i, proves);
+    else if (!m->e && !m->censored && m->series.calls > 1)
+        m->e = verify_anew(t->child->ops, m->loaded, m->program, m->blobs, &m->why);
+    m->check_ns += (double)(clock_now_ns() - from);
+}
+
+/* The fastest first: when one that was to be chosen is wrong, the next one is put through all. */
 static void check_candidates(struct timed *t)
 {
-    for (int i = 0; i < t->batch.n_items; i++) {
-        struct measure_item *m = &t->items[i];
-        const int64_t from = clock_now_ns();
+    int order[TIMING_MAX_BATCH];
+    const int n = prove_order(t->items, t->batch.n_items, order);
+    bool is_found = false;
 
-        if (!is_candidate(m))
-            continue;
-        child_at(t->child, "time", i);
-        m->e = check_anew(t, i);
-        m->check_ns += (double)(clock_now_ns() - from);
+    for (int k = 0; k < n; k++) {
+        const int i = order[k];
+        const bool proves = !t->items[i].censored && prove_wanted(&t->items[i], &t->proofs[i], is_found);
+
+        check_anew(t, i, proves);
+        is_found |= proves && !t->items[i].e;
     }
 }
 
@@ -321,6 +337,7 @@ static cJSON *trial_reply(const struct timed *t, int i)
         .lnratio = NAN,
         .se = NAN,
         .pack_ns = NAN,
+        .in_part = t->proofs[i].in_part,
     };
 
     if (!timed)

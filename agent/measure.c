@@ -16,8 +16,8 @@
 #define WATCH_SLOTS_SMALL 4
 #define SMALL_NS 2e4
 #define MAX_WATCHED 1100
-#define WATCH_SLOTS_LAST 20 /* of what may be chosen */
-#define MAX_WATCHED_LAST 4400
+#define WATCH_SLOTS_LONG 20 /* of what is chosen */
+#define MAX_WATCHED_LONG 4400
 #define COMPARE_NS 5e3      /* about, */
 #define COMPARE_BYTE_NS 0.2 /* and each byte */
 
@@ -102,32 +102,20 @@ static double compare_ns(const struct program *p)
     return ns;
 }
 
-/* Is it no trial of a search, which others are compared with? */
-static bool may_be_chosen(const struct measure_item *m)
-{
-    return !m->rules.may_censor || !(m->rules.best_ns > 0);
-}
-
-static double watch_slots(const struct measure_item *m, double each_ns)
-{
-    if (may_be_chosen(m))
-        return WATCH_SLOTS_LAST;
-    return each_ns < SMALL_NS ? WATCH_SLOTS_SMALL : WATCH_SLOTS;
-}
-
 /* The calls behind the first one by one, which nobody times: two at the least. As many as the fastest
  * of them allows: others are disturbed. */
-static void watch_calls(struct measure_batch *b, struct measure_item *m)
+static void watch_calls(struct measure_batch *b, struct measure_item *m, bool for_long)
 {
     const int64_t from = clock_now_ns();
     const double spent_ns = m->spent_ns, compare = compare_ns(m->program);
-    const int most = may_be_chosen(m) ? MAX_WATCHED_LAST : MAX_WATCHED;
+    const int most = for_long ? MAX_WATCHED_LONG : MAX_WATCHED;
     double ns, least_ns = m->call_ns;
 
-    for (; m->watched < most && !m->e; m->watched++) {
+    for (m->watched = 0; m->watched < most && !m->e; m->watched++) {
         const double each_ns = least_ns + compare;
+        const double slots = for_long ? WATCH_SLOTS_LONG : each_ns < SMALL_NS ? WATCH_SLOTS_SMALL : WATCH_SLOTS;
 
-        if (m->watched >= 2 && m->watched * each_ns >= watch_slots(m, each_ns) * m->rules.min_slot_ns)
+        if (m->watched >= 2 && m->watched * each_ns >= slots * m->rules.min_slot_ns)
             break;
         if (!run_once(b, m, &ns))
             compare_outputs(b, m, m->watched + 2);
@@ -153,7 +141,7 @@ static bool first_run(struct measure_batch *b, struct measure_item *m, bool cand
     m->censored = candidate && timing_hopeless(&m->rules, ns);
     if (!m->censored && !timing_slot_full(&m->rules, 1, ns)) {
         if (candidate)
-            watch_calls(b, m);
+            watch_calls(b, m, false);
         return m->e != ERR_OK;
     }
     timing_add(&m->series, at, &ns, 1);
@@ -362,6 +350,18 @@ void measure_batch(struct measure_batch *b)
     for (int i = 0; i < b->n_items; i++)
         check_again(b, &b->items[i], i);
     estimate_all(b);
+}
+
+void measure_watch(struct measure_batch *b, struct measure_item *m)
+{
+    const int64_t from = clock_now_ns();
+
+    assert(!m->e && m->series.n);
+    if (timing_slot_full(&m->rules, 1, m->call_ns))
+        return;
+    m->e = verify_prepare_timing(b->ops, m->loaded, m->program, blobs_of(b, m), &m->why);
+    m->check_ns += (double)(clock_now_ns() - from);
+    watch_calls(b, m, true);
 }
 
 void measure_simulated(struct measure_batch *b)

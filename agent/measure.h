@@ -29,7 +29,7 @@ struct measure_item {
     double check_ns;      /* wall time of poisoning and comparing outputs, with the run that is made for it */
     struct sha256 output; /* of the first run */
     bool censored;
-    int watched;        /* calls behind the first one that were not timed, but compared */
+    int watched;        /* calls that were not timed, but compared, the last time that it was watched */
     bool first_is_slot; /* the first run, before all rounds, is what the first round has of it */
     bool poisoned;      /* the outputs were overwritten before the last slot */
     int poison_at;      /* and before this one, whatever it lasts */
@@ -57,7 +57,12 @@ struct measure_batch {
  * each. A failing anchor is dropped: the candidates are then timed without one. */
 void measure_batch(struct measure_batch *b);
 
-/* The same for a backend that answers from records: one run each, no warm-up, se 0. */
+/* Behind measure_batch, of an item that it timed, before anything else is run with it: fills and poisons all as before
+ * timing and compares calls with the first of all one by one, for longer than every candidate's; e, why and watched.
+ * Nothing is done with calls that are slots by themselves, which are compared each time. */
+void measure_watch(struct measure_batch *b, struct measure_item *m);
+
+/* measure_batch for a backend that answers from records: one run each, no warm-up, se 0. */
 void measure_simulated(struct measure_batch *b);
 
 #endif

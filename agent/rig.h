@@ -52,6 +52,13 @@ struct rig_builder {
     int64_t generation;
 };
 
+/* What of a job was put through all passes here: the least time of one of its workloads. */
+struct rig_proven {
+    char job[sizeof((struct record *)0)->job];
+    char *workload;
+    double least_ns; /* 0 = nothing */
+};
+
 struct rig {
     struct rig_options options;
     const struct device_ops *ops;
@@ -79,11 +86,12 @@ struct rig {
     pthread_mutex_t lock;      /* of the four below */
     struct sha256 anchor_name; /* the program last compiled as an anchor */
     struct built anchor_code;
-    int n_built;             /* trials since the compiler cache is new */
-    int64_t generation;      /* of the compiler cache that build children start with */
-    int n_timed;             /* trials since the timing child is new */
-    int64_t time_generation; /* ... and that the timing child was started with; -1 = none yet */
-    _Atomic double gflops;   /* the canary's last figure */
+    int n_built;              /* trials since the compiler cache is new */
+    int64_t generation;       /* of the compiler cache that build children start with */
+    struct rig_proven proven; /* the timing thread's */
+    int n_timed;              /* trials since the timing child is new */
+    int64_t time_generation;  /* ... and that the timing child was started with; -1 = none yet */
+    _Atomic double gflops;    /* the canary's last figure */
 };
 
 /* Makes the work directory, asks a child what the device is (with its canary when `canary`) and opens the device's

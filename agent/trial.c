@@ -71,6 +71,8 @@ static void read_body(struct trial *t, const struct trial_grant *grant, const st
     COPY(r->tune, agent->tune ? agent->tune : "");
     COPY(r->objective, body.objective);
     t->least_flops = fmax(body.least_flops, 0);
+    COPY(t->prove, body.prove);
+    t->proven = body.proven;
     t->wants_energy = r->objective[0] != '\0';
     snprintf(r->protocol, sizeof r->protocol, TIMING_PROTOCOL "%s%s%s", t->wants_energy ? "+" : "", r->objective,
              t->wants_energy ? "-rest" : "");
@@ -302,6 +304,8 @@ void trial_take_time(struct trial *t, const cJSON *item, const cJSON *reply)
     r->censored = m.censored;
     r->n_samples = take_samples(m.samples, &r->samples_ns);
     r->pack_ns = m.pack_ns;
+    if (m.in_part)
+        COPY(r->verified, RECORD_IN_PART);
     if (!isnan(r->lnratio)) {
         r->anchor.hash = t->anchor_name;
         r->anchor.n_samples = take_samples(m.anchors, &r->anchor.samples_ns);
@@ -310,7 +314,7 @@ void trial_take_time(struct trial *t, const cJSON *item, const cJSON *reply)
     finish(t);
 }
 
-cJSON *trial_time_request(const struct trial *t)
+cJSON *trial_time_request(const struct trial *t, double known_ns)
 {
     const struct timing_rules *r = &t->rules;
 
@@ -326,5 +330,8 @@ cJSON *trial_time_request(const struct trial *t)
                                                  .best_ns = r->best_ns,
                                                  .best_lnratio = r->best_lnratio,
                                                  .bridge = r->bridge,
-                                                 .may_censor = r->may_censor});
+                                                 .may_censor = r->may_censor,
+                                                 .prove = t->prove,
+                                                 .proven = t->proven,
+                                                 .known_ns = known_ns});
 }

@@ -26,6 +26,8 @@ struct trial {
     int64_t memory_bytes;
     bool ran_once;      /* while it was verified: building has that run in it */
     double least_flops; /* of a run; 0 = not known */
+    char prove[8];      /* which of its batch are put through all passes (agent/prove.h) */
+    bool proven;        /* the job has put this program through them */
     struct program program;
     /* What a builder answered about the program and about the anchor's; empty where the lease brought none. Of the
      * program also what was compiled apart here, by nobody. */
@@ -75,7 +77,8 @@ void trial_take_verify(struct trial *t, const cJSON *reply);
 /* Takes one trial of a child's answer to `time`, with what the whole batch had in common: finishes the trial. */
 void trial_take_time(struct trial *t, const cJSON *item, const cJSON *batch);
 
-/* The rules as the child wants them; NULL on lack of memory. */
-cJSON *trial_time_request(const struct trial *t);
+/* The rules as the child wants them; known_ns: the least time of what its job has put through all passes here, 0 =
+ * none. NULL on lack of memory. */
+cJSON *trial_time_request(const struct trial *t, double known_ns);
 
 #endif

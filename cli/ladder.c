@@ -98,6 +98,7 @@ static enum err measure(const struct cli *c, struct link *l, struct job *j, stru
     snprintf(results->key, sizeof results->key, "%s", d.key);
     snprintf(j->key, sizeof j->key, "%s", d.key);
     e = trial_batch_init(&b, j, &d);
+    b.is_told = true;
     for (; !e && ladder_steps[results->n].name && results->n < LADDER_MAX_STEPS; results->n++)
         e = add_step(&d, results->n, results, &b, why);
     if (!e)

@@ -147,6 +147,7 @@ static enum err measure(const struct cli *c, struct link *l, struct job *j, stru
         return e;
     snprintf(j->key, sizeof j->key, "%s", d.key);
     e = trial_batch_init(&b, j, &d);
+    b.is_told = true;
     if (!e)
         e = fill(c, &d, &b, result, why);
     if (!e)

@@ -121,6 +121,7 @@ static enum err measure(struct recheck *k, struct checked *c, struct why *why)
     char id[40];
     enum err e = trial_batch_init(&b, &k->job, &k->device);
 
+    b.is_told = true;
     if (!e)
         e = anchor_on_best(c, why);
     for (size_t i = 0; i < c->n && !e; i++)

@@ -219,7 +219,7 @@ enum err best_add(struct best_set *b, const struct record *r)
     struct run *j = NULL;
     enum err e;
 
-    if (r->status != STATUS_OK || !(r->time_ns > 0) || !r->workload)
+    if (!record_may_be_best(r) || !r->workload)
         return ERR_OK;
     e = open_group(b, r, &g);
     if (!e)

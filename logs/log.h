@@ -57,13 +57,13 @@ void best_device(const struct record *r, char out[SHA256_HEX + 1]);
  * device had that fingerprint then ("former" in its device). */
 bool best_same_device(const struct record *a, const struct record *b);
 
-/* The best record per (workload, device as best_device says). Only status ok with a time. A run is a job with the seed
- * of its data; where records lack that, a search record behind a final of its job, in the file and by its clock, begins
- * the next run, unless it is the baseline (one round, no anchor), which comes last. Else nothing depends on the order
- * of the records. Within a run finals beat redo and search records, a later record of the same program replaces one of
- * lower or equal purpose, then the least wins, on the one scale of the run's anchors. Between runs the least wins too,
- * on a scale of all anchors; but the earliest final that is no worse beyond the error between runs (compare.h) holds
- * the place. Of a program that several runs measured, the record in the middle by time stands. */
+/* The best record per (workload, device as best_device says). Only what record_may_be_best. A run is a job with the
+ * seed of its data; where records lack that, a search record behind a final of its job, in the file and by its clock,
+ * begins the next run, unless it is the baseline (one round, no anchor), which comes last. Else nothing depends on the
+ * order of the records. Within a run finals beat redo and search records, a later record of the same program replaces
+ * one of lower or equal purpose, then the least wins, on the one scale of the run's anchors. Between runs the least
+ * wins too, on a scale of all anchors; but the earliest final that is no worse beyond the error between runs
+ * (compare.h) holds the place. Of a program that several runs measured, the record in the middle by time stands. */
 struct best_set;
 enum err best_new(struct best_set **out);
 void best_free(struct best_set *b);

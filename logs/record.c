@@ -100,6 +100,11 @@ double record_gflops(const struct record *r)
     return r->time_ns > 0 ? r->flops / r->time_ns : 0;
 }
 
+bool record_may_be_best(const struct record *r)
+{
+    return r->status == STATUS_OK && r->time_ns > 0 && strcmp(r->verified, RECORD_IN_PART) != 0;
+}
+
 double record_cost(const struct record *r, double ln_time)
 {
     if (!*r->objective || isnan(ln_time))

@@ -50,6 +50,9 @@ struct record_anchor {
 /* The device has no sensor of energy or power. */
 #define RECORD_NO_ENERGY "no_energy"
 
+/* Some of what it could have been verified with is for what may be chosen, and was not run. */
+#define RECORD_IN_PART "in part"
+
 struct record {
     char id[SHA256_HEX + 1]; /* trial id given by the tracker */
     char job[40];
@@ -75,7 +78,7 @@ struct record {
     double *canary_ns;                  /* and in each round of it */
     size_t n_canary;
     double pack_ns;    /* what packing took once, at load; 0 = nothing is packed, or not known */
-    char verified[16]; /* "not checked": nothing told what is right; "" = it was */
+    char verified[16]; /* "not checked": nothing told what is right; RECORD_IN_PART; "" = it was */
     bool censored;     /* over 3x the best after its first round: no more rounds were spent */
     double build_ms;
     bool build_cached;
@@ -115,6 +118,9 @@ enum err record_check_sum(const char *line, size_t n, struct why *why);
 
 /* GFLOPS of a record, 0 when it was not timed. */
 double record_gflops(const struct record *r);
+
+/* Timed without an error, and put through all that it could be verified with: only such ones may be named best. */
+bool record_may_be_best(const struct record *r);
 
 /* What is minimised, given ln of the record's time on whatever scale: that, or ln of the energy, or the sum of both.
  * NAN where the objective wants an energy that was not measured. */

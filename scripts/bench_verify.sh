@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # bench_verify.sh [TRIALS] [DIR] - what verification costs: TRIALS (12) random configs of a layer of each operator, and of each
-# record's build_ms + verify_ms + device_ms the part that verify_ms is. Prints a table, the median over the layers and the most,
-# and writes both to docs/results/<date>-verification.md. DIR: programs are there instead of build/bin.
+# record's build_ms + verify_ms + device_ms the part that verify_ms is: of the search, and with finals and bridges. Prints a table,
+# the medians over the layers and the most, and writes both to docs/results/<date>-verification.md. DIR: programs are there instead of build/bin.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/common.sh
@@ -39,13 +39,13 @@ transform f32 n=1 c=64 h=56 w=56 to=nchw16c
 END
 }
 
-real() { # MEMBER: of each searched trial that was timed
-    grep '"purpose":"search"' "$dir/log.jsonl" | grep '"status":"ok"' | grep -v '/naive"' | sed -n "s/.*\"$1\":\([-0-9.e+]*\).*/\1/p"
+real() { # MEMBER PURPOSE: of each trial that was timed
+    grep "\"purpose\":\"$2\"" "$dir/log.jsonl" | grep '"status":"ok"' | grep -v '/naive"' | sed -n "s/.*\"$1\":\([-0-9.e+]*\).*/\1/p"
 }
 
 table() {
-    echo "| layer | trials | verifying, ms (median) | of a trial, ms (median) | verifying / trial |"
-    echo "|---|---|---|---|---|"
+    echo "| layer | trials | verifying, ms (median) | of a trial, ms (median) | verifying / trial, search | with finals |"
+    echo "|---|---|---|---|---|---|"
     layers | while read -r layer; do
         rm -f "$dir"/log*.jsonl
         "$bin/tune" run "$layer" --trials "$trials" --strategy random --seed 1 -q -o "$dir/log.jsonl" >"$dir/out" 2>&1 </dev/null || {
@@ -53,21 +53,28 @@ table() {
             exit 1
         }
         for member in build_ms verify_ms device_ms; do
-            real "$member" >"$dir/$member"
+            real "$member" search >"$dir/$member"
+            real "$member" 'final\|redo' >"$dir/more_$member"
         done
-        paste -d ' ' "$dir/build_ms" "$dir/verify_ms" "$dir/device_ms" | awk -v layer="$layer" '
+        {
+            paste -d ' ' "$dir/build_ms" "$dir/verify_ms" "$dir/device_ms"
+            paste -d ' ' "$dir/more_build_ms" "$dir/more_verify_ms" "$dir/more_device_ms" | sed 's/$/ more/'
+        } | awk -v layer="$layer" '
             function median(v, n,   i, j, t) {
                 for (i = 2; i <= n; i++) for (j = i; j > 1 && v[j] < v[j - 1]; j--) { t = v[j]; v[j] = v[j - 1]; v[j - 1] = t }
                 return n % 2 ? v[(n + 1) / 2] : (v[n / 2] + v[n / 2 + 1]) / 2
             }
-            { verify[NR] = $2; all[NR] = $1 + $2 + $3; sum += $2; sum_all += $1 + $2 + $3 }
-            END { printf "| `%s` | %d | %.1f | %.0f | %.1f %% |\n", layer, NR, median(verify, NR), median(all, NR), 100 * sum / sum_all }'
+            NF < 3 { next }
+            $4 == "more" { more += $2; more_all += $1 + $2 + $3; next }
+            { verify[++n] = $2; all[n] = $1 + $2 + $3; sum += $2; sum_all += $1 + $2 + $3 }
+            END { printf "| `%s` | %d | %.1f | %.0f | %.1f %% | %.1f %% |\n", layer, n, median(verify, n), median(all, n),
+                100 * sum / sum_all, 100 * (sum + more) / (sum_all + more_all) }'
     done
 }
 
-summary() {
-    sed -n 's/.*| \([0-9.]*\) % |$/\1/p' "$1" | sort -n | awk '{ v[NR] = $1 }
-        END { printf "Median over the layers %.1f %%, at most %.1f %%.\n", NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2, v[NR] }'
+summary() { # TABLE COLUMN WORDS
+    awk -F '|' -v i="$2" '/ %/ { print $i + 0 }' "$1" | sort -n | awk -v words="$3" '{ v[NR] = $1 }
+        END { printf "%s: median over the layers %.1f %%, at most %.1f %%.\n", words, NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2, v[NR] }'
 }
 
 page=docs/results/$(date +%Y-%m-%d)-verification.md
@@ -80,5 +87,6 @@ table >"$dir/table"
     echo
     cat "$dir/table"
     echo
-    summary "$dir/table"
+    summary "$dir/table" 6 "Trials of the search"
+    summary "$dir/table" 7 "With finals and bridges"
 } | tee "$page"

@@ -441,18 +441,41 @@ enum err task_crown(struct task *t, const struct record *r)
     return ERR_OK;
 }
 
-const struct measured *task_winner(const struct task *t)
+static bool proves(const struct record *r, const char *program, int64_t data_seed)
+{
+    return data_seed && r->data_seed == data_seed && record_may_be_best(r) && strcmp(r->program.hex, program) == 0;
+}
+
+bool task_proved(const struct task *t, const char *program, int64_t data_seed)
+{
+    for (size_t i = 0; i < t->n_all; i++)
+        if (proves(&t->all[i].record, program, data_seed))
+            return true;
+    for (size_t i = 0; i < t->n_finals; i++)
+        if (proves(&t->finals[i].record, program, data_seed))
+            return true;
+    return false;
+}
+
+static const struct measured *least(const struct task *t, const struct measured *list, size_t n)
 {
     const struct measured *best = NULL;
 
+    for (size_t i = 0; i < n; i++)
+        if (!isnan(list[i].value) && !t->arms[list[i].i_arm].baseline && record_may_be_best(&list[i].record) &&
+            (!best || list[i].value < best->value))
+            best = &list[i];
+    return best;
+}
+
+const struct measured *task_winner(const struct task *t)
+{
+    const struct measured *best;
+
     if (t->i_crown >= 0)
         return (size_t)t->i_crown < t->n_all ? &t->all[t->i_crown] : &t->finals[(size_t)t->i_crown - t->n_all];
-    for (size_t i = 0; i < t->n_finals; i++)
-        if (!isnan(t->finals[i].value) && (!best || t->finals[i].value < best->value))
-            best = &t->finals[i];
-    if (!best && t->i_best >= 0)
-        best = &t->all[t->i_best];
-    return best;
+    best = least(t, t->finals, t->n_finals);
+    return best ? best : least(t, t->all, t->n_all);
 }
 
 bool measured_tie(const struct measured *a, const struct measured *b)

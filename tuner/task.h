@@ -187,8 +187,11 @@ const struct measured *task_finest(const struct task *t, const struct measured *
  * purpose redo, which no search learns from): so that what is told agrees with the best log. ERR_NOMEM. */
 enum err task_crown(struct task *t, const struct record *r);
 
-/* The winner: the crowned one, else the finalist with the smallest value, else the best of the search; NULL = no valid
- * config. */
+/* Has a program been put through all passes of a sheet with data of this seed, and was right? */
+bool task_proved(const struct task *t, const char *program, int64_t data_seed);
+
+/* The winner: the crowned one, else the finalist with the smallest value, else the best of the search, of those that
+ * record_may_be_best; NULL = no valid config. */
 const struct measured *task_winner(const struct task *t);
 
 /* True when two measurements cannot be told apart: |difference| < max(1 %, 2 combined standard errors). */

@@ -19,11 +19,12 @@ static const struct {
     int64_t rounds, min_calls;
     double run_factor; /* of the run limit */
     bool censor;       /* may be given up against the best */
+    const char *prove; /* which of a batch are put through all passes of their sheet */
 } kinds[N_TRIAL_KINDS] = {
-    [TRIAL_SEARCH] = {"search", 0, 0, 1, true},
-    [TRIAL_BASELINE] = {"search", 1, 1, 12, false},
-    [TRIAL_BRIDGE] = {"redo", ANCHOR_BRIDGE_ROUNDS, 0, 3, false},
-    [TRIAL_FINAL] = {"final", 15, 0, 3, false},
+    [TRIAL_SEARCH] = {"search", 0, 0, 1, true, "least"},
+    [TRIAL_BASELINE] = {"search", 1, 1, 12, false, "no"},
+    [TRIAL_BRIDGE] = {"redo", ANCHOR_BRIDGE_ROUNDS, 0, 3, false, "no"},
+    [TRIAL_FINAL] = {"final", 15, 0, 3, false, "winner"},
 };
 
 const char *trial_purpose(enum trial_kind kind)
@@ -46,9 +47,23 @@ void trial_batch_fini(struct trial_batch *b)
 }
 
 /* Records of one are no answer to trials of the other. */
-static void protocol_of(const struct job *j, char out[32])
+static void protocol_of(const struct trial_batch *b, char out[32])
 {
-    snprintf(out, 32, JOB_PROTOCOL "%s%s%s", *j->objective ? "+" : "", j->objective, *j->objective ? "-rest" : "");
+    const char *objective = b->job->objective;
+
+    snprintf(out, 32, JOB_PROTOCOL "%s%s%s%s", *objective ? "+" : "", objective, *objective ? "-rest" : "",
+             b->is_told ? "+told" : "");
+}
+
+/* Where energy counts an agent does not know who wins. A best that was verified in part has somebody behind it who was
+ * not, and what is for comparison alone may be all there is. */
+static const char *how_proven(const struct trial_batch *b, const struct task *t, enum trial_kind kind)
+{
+    if (b->is_told || *b->job->objective)
+        return "each";
+    if (kind == TRIAL_SEARCH && t && t->i_best >= 0 && !record_may_be_best(&t->all[t->i_best].record))
+        return "winner";
+    return kind == TRIAL_BASELINE && t && !task_winner(t) ? "least" : kinds[kind].prove;
 }
 
 static cJSON *timing(const struct trial_batch *b, const struct task *t, enum trial_kind kind, const char *protocol)
@@ -97,7 +112,9 @@ static cJSON *body(const struct trial_batch *b, const struct task *t, enum trial
                                     .limits = body_limits_write(&limits),
                                     .least_flops = of->least_flops > 0 ? of->least_flops : NAN,
                                     .sheet = *of->sheet ? of->sheet : NULL,
-                                    .data_seed = (double)j->data_seed};
+                                    .data_seed = (double)j->data_seed,
+                                    .prove = how_proven(b, t, kind),
+                                    .proven = t && task_proved(t, of->program, j->data_seed)};
 
     return trial_body_write(&body);
 }
@@ -116,7 +133,7 @@ static enum err add(struct trial_batch *b, const struct task *t, enum trial_kind
     bool ok = true;
 
     assert(kind < N_TRIAL_KINDS && n >= 0);
-    protocol_of(b->job, protocol);
+    protocol_of(b, protocol);
     offer.body = body(b, t, kind, of, by, protocol);
     call_list_add(&b->trials, trial_offer_write(&offer), &ok);
     b->n += ok;

@@ -9,6 +9,7 @@
 #include "tuner/devices.h"
 #include "tuner/task.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,7 @@ struct trial_batch {
     size_t n;
     const struct job *job;
     const struct device_choice *device;
+    bool is_told; /* what comes out of each trial is told as it is: each is put through all passes */
 };
 
 enum err trial_batch_init(struct trial_batch *b, const struct job *job, const struct device_choice *device);

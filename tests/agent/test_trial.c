@@ -257,10 +257,11 @@ static void the_rules_reach_the_child_as_they_are(void **state)
 
     (void)state;
     make("{\"trial\":\"t1\",\"token\":4,\"program\":\"" HEX
-         "\",\"body\":{\"objective\":\"energy\",\"anchor\":{\"bridge\":0.5},\"timing\":{\"rounds\":6,"
+         "\",\"body\":{\"objective\":\"energy\",\"prove\":\"winner\",\"proven\":true,\"anchor\":{\"bridge\":0.5},"
+         "\"timing\":{\"rounds\":6,"
          "\"rounds_near_best\":7,\"min_calls\":4,\"warmup\":2,\"min_slot_ms\":3,\"best_ns\":100,\"best_lnratio\":-1}}}",
          &t, NULL);
-    o = trial_time_request(t);
+    o = trial_time_request(t, 777);
     assert_string_equal(cJSON_GetObjectItem(o, "program")->valuestring, HEX);
     assert_int_equal(cJSON_GetObjectItem(o, "rounds")->valueint, 6);
     assert_int_equal(cJSON_GetObjectItem(o, "rounds_near_best")->valueint, 7);
@@ -272,8 +273,31 @@ static void the_rules_reach_the_child_as_they_are(void **state)
     assert_true(cJSON_GetObjectItem(o, "bridge")->valuedouble == 0.5);
     assert_true(cJSON_IsFalse(cJSON_GetObjectItem(o, "may_censor")));
     assert_true(cJSON_IsTrue(cJSON_GetObjectItem(o, "energy")));
+    assert_string_equal(cJSON_GetObjectItem(o, "prove")->valuestring, "winner");
+    assert_true(cJSON_IsTrue(cJSON_GetObjectItem(o, "proven")));
+    assert_true(cJSON_GetObjectItem(o, "known_ns")->valuedouble == 777);
     cJSON_Delete(o);
     trial_free(t);
+}
+
+static void a_record_tells_that_passes_were_left_out(void **state)
+{
+    (void)state;
+    for (int in_part = 0; in_part < 2; in_part++) {
+        struct trial *t = NULL;
+        cJSON *item = cJSON_CreateObject();
+
+        make("{\"trial\":\"t1\",\"token\":4,\"program\":\"" HEX "\",\"body\":{}}", &t, NULL);
+        assert_string_equal(t->prove, "each"); /* who says nothing gets all */
+        cJSON_AddStringToObject(item, "status", "ok");
+        cJSON_AddNumberToObject(item, "time_ns", 5);
+        cJSON_AddBoolToObject(item, "in_part", in_part);
+        trial_take_time(t, item, item);
+        assert_string_equal(t->record.verified, in_part ? RECORD_IN_PART : "");
+        assert_int_equal(record_may_be_best(&t->record), !in_part);
+        cJSON_Delete(item);
+        trial_free(t);
+    }
 }
 
 static void samples_are_kept_up_to_64(void **state)
@@ -389,6 +413,7 @@ int main(void)
         cmocka_unit_test(rules_and_limits_have_their_ranges),
         cmocka_unit_test(a_program_gives_its_identity_and_its_limits),
         cmocka_unit_test(the_rules_reach_the_child_as_they_are),
+        cmocka_unit_test(a_record_tells_that_passes_were_left_out),
         cmocka_unit_test(samples_are_kept_up_to_64),
         cmocka_unit_test(the_cause_of_a_failure_is_kept_in_the_record),
         cmocka_unit_test(a_program_that_is_no_program_ends_the_trial),

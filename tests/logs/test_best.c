@@ -55,6 +55,34 @@ static void the_fastest_of_each_workload_and_device_wins(void **state)
     best_free(b);
 }
 
+/* Whatever its purpose, and however fast: not alone, not beside others, not by a later record of the same program. */
+static void what_was_verified_in_part_is_not_named(void **state)
+{
+    static const char *const purposes[] = {"search", "redo", "final"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof purposes / sizeof *purposes; i++) {
+        struct best_set *b = fresh();
+        struct record r = sample_timed(W1, '1', "j1", purposes[i], 'a', 50);
+
+        strcpy(r.verified, RECORD_IN_PART);
+        assert_int_equal(best_add(b, &r), ERR_OK);
+        assert_int_equal(best_n(b), 0);
+        assert_null(best_find(b, W1, NULL));
+        add(b, W1, '1', "j1", "search", 'b', 100);
+        r.program.hex[0] = 'b';
+        r.ts_ms += 1000;
+        assert_int_equal(best_add(b, &r), ERR_OK);
+        assert_int_equal(best_n(b), 1);
+        assert_true(best_at(b, 0)->program.hex[0] == 'b' && best_at(b, 0)->time_ns == 100);
+        strcpy(r.verified, "not checked"); /* nothing tells what is right: nothing was left out */
+        assert_int_equal(best_add(b, &r), ERR_OK);
+        assert_true(best_at(b, 0)->time_ns == 50);
+        record_fini(&r);
+        best_free(b);
+    }
+}
+
 /* b is slower and takes less energy; c takes least but is slow. */
 static void what_was_searched_for_decides(void **state)
 {
@@ -541,6 +569,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_fastest_of_each_workload_and_device_wins),
+        cmocka_unit_test(what_was_verified_in_part_is_not_named),
         cmocka_unit_test(what_was_searched_for_decides),
         cmocka_unit_test(finals_beat_the_search_of_their_job_in_any_order),
         cmocka_unit_test(finals_that_were_cut_short_hide_nothing),

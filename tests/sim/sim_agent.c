@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/sim/sim_agent.h"
 
+#include "agent/prove.h"
 #include "core/hash.h"
 
 #include <assert.h>
@@ -61,6 +62,11 @@ double sim_model_time(const struct sim_model *m, const struct program *p)
 double sim_model_record_time(const struct sim_model *m, const struct record *r)
 {
     return config_time(m, r->workload, r->template_id, r->knobs);
+}
+
+bool sim_model_hides(const struct sim_model *m, const struct record *r)
+{
+    return unit_of(seed_of(m->landscape, r->workload, r->template_id, r->knobs), 4) * 1000 < m->hidden;
 }
 
 /* How much slower all is now: up and down within 20 s. */
@@ -208,6 +214,15 @@ static void add_samples(cJSON *item, const char *name, double ns, int rounds, bo
     json_add_item(item, name, list, ok);
 }
 
+/* Does a child put it through all passes, in a batch of its own? */
+static bool is_proved(const struct trial *t, double ns, double lnratio)
+{
+    const struct measure_item m = {.rules = t->rules, .value = {.time_ns = ns, .lnratio = lnratio}};
+    const struct proof p = {.how = prove_of(t->prove)};
+
+    return prove_wanted(&m, &p, false) && !t->proven;
+}
+
 /* What a child would answer to `time`. */
 static void tell_time(struct sim_agent *a, struct trial *t, double ns)
 {
@@ -217,9 +232,12 @@ static void tell_time(struct sim_agent *a, struct trial *t, double ns)
     const bool censored =
         t->rules.may_censor && !isnan(anchor) && lnratio + t->rules.bridge > t->rules.best_lnratio + CENSORED;
     const int rounds = censored ? 1 : t->rules.rounds;
+    const bool proved = !a->model->hidden || (!censored && is_proved(t, ns * now * exp(off), lnratio));
+    const bool wrong = proved && sim_model_hides(a->model, &t->record);
     bool ok = true;
 
-    json_add_text(item, "status", "ok", &ok);
+    json_add_text(item, "status", wrong ? "wrong" : "ok", &ok);
+    json_add_bool(item, "in_part", !proved && !t->proven, &ok);
     json_add_real(item, "time_ns", ns * now * exp(off), &ok);
     json_add_real(item, "se", a->model->noise / 2, &ok);
     json_add_i64(item, "rounds", rounds, &ok);

@@ -18,6 +18,7 @@ struct sim_model {
     double noise;       /* of ln time in each measurement, at most */
     double drift;       /* ln of the slowest pace */
     int fail;           /* parts of a thousand of all programs: each fails in its own way, always in the same */
+    int hidden;         /* parts of a thousand of all configs: wrong, but only passes for what may be chosen show it */
     /* Of programs that it knows: ns, or below 0 the negative number of a status; 0 = as above. May be NULL. */
     double (*time_ns)(const struct program *p, void *arg);
     void *arg;
@@ -28,6 +29,9 @@ double sim_model_time(const struct sim_model *m, const struct program *p);
 
 /* The same of a record's config, which time_ns does not know. */
 double sim_model_record_time(const struct sim_model *m, const struct record *r);
+
+/* Is a record's config one of the hidden ones? */
+bool sim_model_hides(const struct sim_model *m, const struct record *r);
 
 /* What goes wrong with a trial, each in parts of a thousand. */
 struct sim_faults {

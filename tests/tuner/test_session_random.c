@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Several people on one tracker, agents that come and go, losses and crashes: by seed. */
+#include "logs/log.h"
 #include "tests/tuner/one_job.h"
 
 #include <math.h>
@@ -171,9 +172,89 @@ static void a_job_on_what_others_tuned_ends_with_true_values(void **state)
     }
 }
 
+/* The records of a log up to one, as a run leaves them that ends there. */
+static const struct record *best_of_first(const struct lines *log, size_t n, const char *workload,
+                                          struct best_set **set)
+{
+    assert_int_equal(best_new(set), ERR_OK);
+    for (size_t i = 0; i < n; i++) {
+        struct record r;
+
+        record_init(&r);
+        assert_int_equal(record_parse(log->text[i], strlen(log->text[i]), &r, NULL), ERR_OK);
+        assert_int_equal(best_add(*set, &r), ERR_OK);
+        record_fini(&r);
+    }
+    return best_find(*set, workload, NULL);
+}
+
+/* Whenever it had been killed; and how often there was a best. */
+static size_t expect_right_names(const struct sim_farm *f, const struct sim_session *s)
+{
+    struct lines log = {.n = 0};
+    size_t n_named = 0;
+
+    if (s->log_path[0])
+        lines_of_log(s->log_path, &log);
+    for (size_t k = 0; k < s->session.n_tasks; k++) {
+        const struct measured *winner = task_winner(&s->session.tasks[k]);
+
+        if (winner && sim_model_hides(&f->model, &winner->record))
+            fail_msg("%s tells %s, which is wrong", s->name, winner->record.id);
+        if (s->session.tasks[k].n_finals && (!winner || strcmp(winner->record.purpose, "final") != 0))
+            fail_msg("%s: no final is told, but %s", s->name, winner ? winner->record.id : "nothing");
+        for (size_t n = 1; n <= log.n; n++) {
+            struct best_set *set;
+            const struct record *best = best_of_first(&log, n, s->session.tasks[k].text, &set);
+
+            if (best && sim_model_hides(&f->model, best))
+                fail_msg("%s: after %zu of %zu records %s is named, which is wrong", s->name, n, log.n, best->id);
+            n_named += best != NULL;
+            best_free(set);
+        }
+    }
+    lines_fini(&log);
+    return n_named;
+}
+
+/* Three people one after the other on a farm that answers from its store what others had measured, some of it in part;
+ * one of them has a trial alone. Four of ten configs are wrong, which passes for what may be chosen alone show. */
+static void what_only_the_last_passes_see_is_never_named(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        struct sim_farm f;
+
+        sim_farm_init(&f, seed);
+        f.model = (struct sim_model){.spread = 2, .noise = 0.004, .drift = 0.4, .fail = 50, .hidden = 400};
+        for (size_t i = 0; i < 1 + seed % 3; i++)
+            sim_farm_agent(&f, names[i])->most = (int64_t)(1 + seed % 5);
+        for (size_t i = 0; i < 3; i++) {
+            struct sim_session *s = sim_farm_session(&f, names[i], seed % 2 ? "" : DENSE);
+
+            if (seed % 2)
+                sim_session_replays(s, 60);
+            s->job.seed = (int64_t)i;
+            s->job.data_seed = (int64_t)i + 5;
+            s->job.trials = i == 1 && seed % 4 < 2 ? 1 : 24;
+            if (i == 2 && seed % 4 == 1) /* what is told is the session's own then */
+                s->log_path[0] = '\0';
+            if (i)
+                sim_session_follows(s);
+        }
+        if (!sim_farm_run(&f, 7200 * WORLD_S))
+            fail_msg("seed %llu does not end", (unsigned long long)seed);
+        assert_true(expect_right_names(&f, &f.sessions[0]) > 0);
+        for (size_t i = 1; i < 3; i++)
+            (void)expect_right_names(&f, &f.sessions[i]);
+        sim_farm_fini(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_only_the_last_passes_see_is_never_named),
         cmocka_unit_test(a_job_on_what_others_tuned_ends_with_true_values),
         cmocka_unit_test(jobs_of_several_people_end_with_their_budgets_kept),
         cmocka_unit_test(jobs_end_through_losses_crashes_and_dying_agents),

@@ -288,7 +288,7 @@ void races_box_ends(const void *to, size_t n, int i_barrier)
 
 void races_barrier_made(int i_barrier)
 {
-    shadow.arrived[i_barrier] = shadow.ended[i_barrier] = (struct sight){{0}};
+    shadow.arrived[i_barrier] = shadow.ended[i_barrier] = (struct sight){{0}, {0}};
 }
 
 void races_arrive(int i_barrier)

@@ -279,7 +279,7 @@ static const char wgmma_text[] =
            "  for (int i = t; i < 2 * 64 * 128 / SIZE; i += 128) {\n"
            "    const int row = i / (128 / SIZE), k = i % (128 / SIZE), at = k * SIZE;\n"
            "    *(T *)(s + row * 128 + ((at / 16 ^ row % 8) * 16) + at % 16) = MAKE(VALUE(row, k)); }\n"
-           "  __syncthreads();\n"
+           "  tune_emu_fence_async(); __syncthreads();\n"
            "  const unsigned long long layout = 1ull << 62 | 64ull << 32;\n"
            "  S d[32]; for (int i = 0; i < 32; i++) d[i] = 1000;\n"
            "  for (int k = 0; k < 4; k++)\n"
@@ -352,7 +352,8 @@ static void boxes_of_rows_come_swizzled_when_their_barrier_says_so(void **state)
     static const char text[] =
         KERNEL "{ extern __shared__ __align__(1024) unsigned char s[]; const int t = threadIdx.x;\n"
                "  __shared__ __align__(8) unsigned long long b; __shared__ __align__(64) unsigned char map[128];\n"
-               "  if (t == 0) { tune_emu_barrier_init(&b, 1); tune_emu_tensor_map(map, y, 6, 192, 8);\n"
+               "  if (t == 0) { tune_emu_barrier_init(&b, 1); tune_emu_tensor_map(map, y, 6, 192, 8); tune_emu_see_map(map);\n"
+               "    tune_emu_fence_async();\n"
                "    tune_emu_barrier_arrive(&b, EXPECTED); tune_emu_bring_box(s, map, 128, 2, &b); }\n"
                "  __syncthreads(); WAIT;\n"
                "  float v[8]; for (int i = 0; i < 8; i++) v[i] = ((float *)s)[t * 8 + i];\n"

@@ -349,15 +349,15 @@ static void warpgroups_multiply_swizzled_rows(void **state)
 /* y: 6 rows of 48 floats (192 bytes), of which a box of 8 rows by 128 bytes is brought from row 2, byte 128 on. */
 static void boxes_of_rows_come_swizzled_when_their_barrier_says_so(void **state)
 {
-    static const char text[] =
-        KERNEL "{ extern __shared__ __align__(1024) unsigned char s[]; const int t = threadIdx.x;\n"
-               "  __shared__ __align__(8) unsigned long long b; __shared__ __align__(64) unsigned char map[128];\n"
-               "  if (t == 0) { tune_emu_barrier_init(&b, 1); tune_emu_tensor_map(map, y, 6, 192, 8); tune_emu_see_map(map);\n"
-               "    tune_emu_fence_async();\n"
-               "    tune_emu_barrier_arrive(&b, EXPECTED); tune_emu_bring_box(s, map, 128, 2, &b); }\n"
-               "  __syncthreads(); WAIT;\n"
-               "  float v[8]; for (int i = 0; i < 8; i++) v[i] = ((float *)s)[t * 8 + i];\n"
-               "  __syncthreads(); for (int i = 0; i < 8; i++) y[t * 8 + i] = v[i]; }";
+    static const char text[] = KERNEL
+        "{ extern __shared__ __align__(1024) unsigned char s[]; const int t = threadIdx.x;\n"
+        "  __shared__ __align__(8) unsigned long long b; __shared__ __align__(64) unsigned char map[128];\n"
+        "  if (t == 0) { tune_emu_barrier_init(&b, 1); tune_emu_tensor_map(map, y, 6, 192, 8); tune_emu_see_map(map);\n"
+        "    tune_emu_fence_async();\n"
+        "    tune_emu_barrier_arrive(&b, EXPECTED); tune_emu_bring_box(s, map, 128, 2, &b); }\n"
+        "  __syncthreads(); WAIT;\n"
+        "  float v[8]; for (int i = 0; i < 8; i++) v[i] = ((float *)s)[t * 8 + i];\n"
+        "  __syncthreads(); for (int i = 0; i < 8; i++) y[t * 8 + i] = v[i]; }";
     static const char *const waits[] = {"tune_emu_barrier_wait(&b, 0)", "(void)0"};
     float y[288];
 

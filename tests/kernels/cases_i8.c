@@ -10,7 +10,8 @@
 #define GROUPED "conv2d i8 n=1 c=16 h=10 w=9 k=24 r=3 s=3 pad=1 groups=2"
 #define UNSIGNED "conv2d u8 n=1 c=12 h=6 w=5 k=20 r=3 s=3 pad=1 epilogue=bias_requant_add"
 #define WIDE "conv2d u8 n=1 c=12 h=6 w=21 k=20 r=3 s=3 pad=1 epilogue=bias_requant_add" /* two tiles a row */
-#define BLOCKED "conv2d u8 n=1 c=16 h=6 w=5 k=32 r=3 s=3 pad=1 epilogue=bias_requant_add layout=nchw16c" /* s unrolled */
+#define BLOCKED                                                                                                        \
+    "conv2d u8 n=1 c=16 h=6 w=5 k=32 r=3 s=3 pad=1 epilogue=bias_requant_add layout=nchw16c" /* s unrolled */
 #define MATRIX "dense i8 m=9 n=20 k=36 epilogue=bias"
 
 static const char *const shapes[] = {

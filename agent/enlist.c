@@ -51,10 +51,11 @@ static bool is_time_to_tell(struct enlist *e, int64_t out_ms)
            atomic_compare_exchange_strong(&e->told_ns, &told_ns, now_ns);
 }
 
-static bool still_waiting(int64_t out_ms, void *arg)
+static bool still_waiting(int64_t out_ms, bool taken, void *arg)
 {
     struct enlist *e = arg;
 
+    (void)taken;
     if (is_time_to_tell(e, out_ms))
         enlist_tell(e, 0, "the tracker %s is out of reach for %lld s", e->options.url, (long long)(out_ms / 1000));
     return !enlist_stopping(e);

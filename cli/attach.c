@@ -63,7 +63,7 @@ static struct rate *rate_of(struct following *f, const char *workload)
 
 static void tell(struct following *f, const struct record *r)
 {
-    struct rate *best = r->status == STATUS_OK ? rate_of(f, r->workload) : NULL;
+    struct rate *best = record_may_be_best(r) ? rate_of(f, r->workload) : NULL;
     const bool better = best && (best->time_ns == 0 || r->time_ns < best->time_ns);
 
     progress_measured(&f->progress, r, better);

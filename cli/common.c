@@ -111,12 +111,12 @@ bool cmd_has(const struct cli *c, const char *option)
     return false;
 }
 
-/* Of a link that was never open the error tells enough, unless it is longer than that before there is one. */
-static bool keep_waiting(int64_t out_ms, void *arg)
+/* Of a link that was never open the error tells enough, unless somebody is there. */
+static bool keep_waiting(int64_t out_ms, bool taken, void *arg)
 {
     struct link *l = arg;
 
-    if (out_ms > (l->client ? 3000 : 12000) && !l->told_waiting) {
+    if ((l->client ? out_ms > 3000 : taken) && !l->told_waiting) {
         fputs(l->client ? "tune: the tracker is out of reach; waiting for it\n"
                         : "tune: the tracker takes connections and does not answer yet; waiting for it\n",
               stderr);

@@ -102,7 +102,9 @@ static enum err refuse_empty(const struct chosen *c, const char *path, struct wh
 {
     struct buf keys;
     if (c->key == NULL && c->fingerprint == NULL) {
-        return why_set(why, ERR_NOT_FOUND, "%s has no record with status ok; expected a log of `tune run -o`", path);
+        return why_set(why, ERR_NOT_FOUND,
+                       "%s has no record with status ok that was verified in full; expected a log of `tune run -o`",
+                       path);
     }
     buf_init(&keys, 800);
     for (size_t i = 0; i < c->n_keys; i++) {

@@ -70,7 +70,7 @@ static bool add(struct counts *c, const char *text, const struct record *r)
         return false;
     row->n++;
     row->n_ok += r->status == STATUS_OK;
-    if (r->status == STATUS_OK && r->time_ns > 0 && (!(row->best_ns > 0) || r->time_ns < row->best_ns))
+    if (record_may_be_best(r) && (!(row->best_ns > 0) || r->time_ns < row->best_ns))
         row->best_ns = r->time_ns;
     return true;
 }

@@ -32,6 +32,11 @@ static enum err check_record(const struct record *r, struct why *why)
                        "%s: the record's status is %s; only layers that were measured well can be deployed",
                        r->workload ? r->workload : "record without a workload", status_name(r->status));
     }
+    if (!record_may_be_best(r)) {
+        return why_set(why, ERR_INPUT,
+                       "%s: the record was verified %s; tune recheck, or a run to its end, does the rest", r->workload,
+                       r->verified);
+    }
     if (r->template_id[0] == '\0') {
         return why_set(why, ERR_INPUT, "%s: measured from a program file; deploy needs a record of a template",
                        r->workload);

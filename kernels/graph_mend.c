@@ -343,8 +343,12 @@ enum err graph_mend_all(struct range_bucket *b, const struct mend *list, size_t 
     enum err e = put_made(&x, list, n, &first, &n_made);
 
     for (size_t i = n; i-- > 0 && !e;) { /* backwards, so that nodes in front stay where they are */
+        if (list[i].i_node < first)
+            return why_set(why, ERR_UNSUPPORTED,
+                           "%s stands before an input, of which it would read how many places there are",
+                           b->graph.nodes[list[i].i_node].name);
         if (i + 1 == n || list[i + 1].i_node != list[i].i_node)
-            x.at = list[i].i_node + (list[i].i_node >= first ? n_made : 0);
+            x.at = list[i].i_node + n_made;
         e = kinds[list[i].kind].how(&x, &list[i]);
     }
     return e;

@@ -171,6 +171,10 @@ static enum err rows(const struct looking *x, struct range_place *out)
                                                               : ERR_OK;
 }
 
+/* Of the floats; a half takes them for infinite. */
+#define LOWEST "-3.4028235e+38"
+#define HIGHEST "3.4028235e+38"
+
 /* Rows, whose largest number and sum do not change by what is behind. */
 static enum err shared_out(const struct looking *x, struct range_place *out)
 {
@@ -182,7 +186,7 @@ static enum err shared_out(const struct looking *x, struct range_place *out)
         if (!spot_of(shape_in(x, 0), x->size, &p->axis[k], &at))
             return mixes(x, "each row is computed of all that lies along");
         if (at.d != 0)
-            e = blank(x, 0, "-3e+38", &p->axis[k]);
+            e = blank(x, 0, LOWEST, &p->axis[k]);
         out->axis[out->n++] = p->axis[k];
     }
     return e;
@@ -287,7 +291,7 @@ static const char *neutral(const struct graph_node *n)
 {
     static const struct {
         const char *kind, *number;
-    } table[] = {{"log_sum_exp", NULL}, {"max", "-3e+38"}, {"min", "3e+38"}, {"prod", "1"}};
+    } table[] = {{"log_sum_exp", NULL}, {"max", LOWEST}, {"min", HIGHEST}, {"prod", "1"}};
 
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
         if (strstr(n->words, table[i].kind))

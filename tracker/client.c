@@ -32,7 +32,7 @@ struct client {
     const struct entropy *entropy;
     char *url, *role, *name;
     struct tls_files tls;
-    bool (*waiting)(int64_t out_ms, void *arg);
+    bool (*waiting)(int64_t out_ms, bool taken, void *arg);
     void *arg;
     bool has_key;
     struct key key;
@@ -236,6 +236,16 @@ static bool is_hopeless(struct client *c, struct why *why)
     return c->transport == &transport_nng && tls_look(c->url, &c->tls, why) == ERR_AUTH;
 }
 
+static bool goes_on(struct client *c, int64_t began_ns, bool taken)
+{
+    return !c->waiting || c->waiting((clock_read_ns(c->clock) - began_ns) / 1000000, taken, c->arg);
+}
+
+static enum err give_up(const struct client *c, struct why *why)
+{
+    return why_set(why, ERR_CANCELLED, "interrupted; the tracker at %s did not answer so far", c->url);
+}
+
 static enum err first_hello(struct client *c, int64_t began_ns, struct why *why)
 {
     enum err e = ERR_UNREACHABLE;
@@ -251,8 +261,8 @@ static enum err first_hello(struct client *c, int64_t began_ns, struct why *why)
             if (e == ERR_UNREACHABLE && !looked && is_hopeless(c, why))
                 return ERR_AUTH;
             looked = true;
-            if (c->waiting && !c->waiting((clock_read_ns(c->clock) - began_ns) / 1000000, c->arg))
-                return why_set(why, ERR_CANCELLED, "interrupted; the tracker at %s did not answer so far", c->url);
+            if (!goes_on(c, began_ns, false))
+                return give_up(c, why);
         } while (e == ERR_UNREACHABLE && clock_read_ns(c->clock) < end_ns);
     }
     return why_set(why, ERR_UNREACHABLE, "no tracker answers at %s (tried %d times in %d s)", c->url, OPEN_TRIES,
@@ -282,6 +292,8 @@ static enum err connect_first(struct client *c, void *arg, struct why *why)
     enum err e = ERR_UNREACHABLE;
 
     for (int i = 0; i < TAKEN_LINES && e == ERR_UNREACHABLE && (i == 0 || is_taken(c)); i++) {
+        if (i > 0 && !goes_on(c, began_ns, true))
+            return give_up(c, why);
         if (c->line)
             c->transport->close(c->line);
         c->line = NULL;
@@ -433,7 +445,7 @@ static enum err stay_out(struct client *c, struct client_request *call, int64_t 
         clock_wait_ms(c->clock, PAUSE_STEP_MS);
     if (is_closed(c))
         return ERR_CANCELLED;
-    if (c->waiting && !c->waiting((now_ns - call->out_since_ns) / 1000000, c->arg))
+    if (c->waiting && !c->waiting((now_ns - call->out_since_ns) / 1000000, false, c->arg))
         return why_set(why, ERR_UNREACHABLE, "the tracker at %s does not answer", c->url);
     return ERR_OK;
 }

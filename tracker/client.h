@@ -24,9 +24,10 @@ struct client_options {
     struct tls_files tls; /* of nng's transport */
     const char *role;     /* "tune" "work" "agent" */
     const char *name;     /* of this peer, for status pages */
-    /* Called while the tracker is out of reach, about once a second, with how long it has been; false = give up. NULL =
-     * wait for ever (client_open: its three tries). */
-    bool (*waiting)(int64_t out_ms, void *arg);
+    /* Called while the tracker is out of reach, about once a second, with how long it has been, and whether somebody
+     * takes connections there all the same (client_open alone knows); false = give up. NULL = wait for ever
+     * (client_open: its three tries). */
+    bool (*waiting)(int64_t out_ms, bool taken, void *arg);
     void *arg;
     const struct transport_ops *transport; /* NULL = nng */
     void *transport_arg;                   /* of its open */

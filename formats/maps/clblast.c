@@ -137,9 +137,9 @@ static enum err write_row(const struct record *r, struct foreign_row *out, struc
 
     if (!f)
         return why_set(why, ERR_UNSUPPORTED, "CLBlast has no kernel for %s", r->template_id);
-    if (r->status != STATUS_OK || !(r->time_ns > 0))
-        return why_set(why, ERR_UNSUPPORTED, "status %s: CLBlast's files hold only what was timed",
-                       status_name(r->status));
+    if (!record_may_be_best(r)) /* CLBlast takes the least of a file */
+        return why_set(why, ERR_UNSUPPORTED, "status %s%s%s: CLBlast's files hold what was timed and verified in full",
+                       status_name(r->status), *r->verified ? ", verified " : "", r->verified);
     e = r->workload ? workload_parse(r->workload, &w, why) : why_set(why, ERR_INPUT, "no workload");
     if (!e)
         e = clblast_args(f, &w, &out->args, why);

@@ -235,6 +235,16 @@ static int64_t blocks_at_once(const struct tile *t, int64_t cg, enum dtype x, bo
     return far && x == DTYPE_U8 && t->vh * t->vw * cg <= 8192 ? 1 : 8;
 }
 
+/* Is the loop over s unrolled, so that columns of padding are left out? With blocks of few channels that costs more
+ * than it saves in rows of more than 10 pixels (docs/notes/int8.md). */
+static bool leaves_out_columns(const struct pixels *a, const struct tile *t, int64_t cb)
+{
+    const struct conv_shape *z = a->z;
+
+    return whole_row(a, t) && share_computed(a, t) < 1 &&
+           (cb >= 16 || share_inside(z->q, z->stride_w, z->s, z->dil_w, z->left, z->w) < .94);
+}
+
 enum err i8_tile_fallback(const struct conv_shape *z, enum dtype x, const struct device_desc *d, const struct space *s,
                           struct config *out)
 {
@@ -261,7 +271,7 @@ enum err i8_tile_fallback(const struct conv_shape *z, enum dtype x, const struct
                                       {"vw", t.vw},
                                       {"cb", cb < most ? cb : most},
                                       {"ku", power_within((in_place ? own_block(z) : cb) / 4, 4)},
-                                      {"us", cb >= 16 && whole_row(&pixels, &t) && share_computed(&pixels, &t) < 1},
+                                      {"us", leaves_out_columns(&pixels, &t, cb)},
                                       {"tiles", tiles},
                                       {"wg", 1},
                                       {"order", 0},

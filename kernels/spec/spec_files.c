@@ -134,13 +134,28 @@ static void note_once(struct splicing *s, const char *full)
         s->once[s->n_once++] = real;
 }
 
+/* Behind blanks and comments. */
+static const char *first_word(const char *text)
+{
+    for (;;) {
+        text += strspn(text, " \t\r\n");
+        if (strncmp(text, "//", 2) == 0)
+            text += strcspn(text, "\n");
+        else if (strncmp(text, "/*", 2) == 0 && strstr(text + 2, "*/"))
+            text = strstr(text + 2, "*/") + 2;
+        else
+            return text;
+    }
+}
+
 /* Behind "#ifndef X" and "#define X" at the head of its text a file is empty to itself. */
 static bool is_guarded(const char *text)
 {
     char named[128], defined[128];
-    const char *at = strchr(text, '#');
+    const char *at = first_word(text);
 
-    return at && sscanf(at, "# ifndef %127s # define %127s", named, defined) == 2 && strcmp(named, defined) == 0;
+    return *at == '#' && sscanf(at, "# ifndef %127s # define %127s", named, defined) == 2 &&
+           strcmp(named, defined) == 0;
 }
 
 static bool is_open(const struct splicing *s, const char *full, int depth)

@@ -9,7 +9,7 @@
 #include "agent/sandbox.h"
 #include "agent/workdir.h"
 #include "core/file.h"
-#include "fake_device.h"
+#include "asked_child.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -23,36 +23,21 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-static struct child child;
-static struct workdir dir;
 static struct frame_reader reader;
-static int fds[2];
 static char stages[2048]; /* what the child told of itself: "load 0, load -1, time -2, " */
 
 static int set_up(void **state)
 {
-    struct why why = {""};
+    const int e = asked_begin(state);
 
-    (void)state;
-    fake_reset();
-    if (workdir_open(&dir, &why) || socketpair(AF_UNIX, SOCK_STREAM, 0, fds))
-        return -1;
-    setenv("TUNE_LOCK_DIR", dir.temp.path, 1);
-    child = (struct child){.fd = fds[1], .ops = &fake_ops, .dir = dir.temp.path, .lock_fd = -1};
     frame_reader_init(&reader, fds[0]);
-    return 0;
+    return e;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
-    child_drop_anchor(&child);
-    canary_close(child.canary);
     frame_reader_fini(&reader);
-    close(fds[0]);
-    close(fds[1]);
-    workdir_close(&dir);
-    return fake.n_loads == fake.n_unloads ? 0 : -1;
+    return asked_end(state);
 }
 
 static void read_stages(void)
@@ -70,45 +55,6 @@ static void read_stages(void)
         cJSON_Delete(frame);
         frame = NULL;
     }
-}
-
-/* A program in the work directory; its name. */
-static struct sha256 store(const char *source, int64_t block)
-{
-    struct sha256 name;
-    struct why why = {""};
-    struct sample m;
-
-    sample_make(&m, source, block);
-    name = sample_seal(&m);
-    for (size_t i = 0; i < m.blobs.n; i++)
-        assert_int_equal(workdir_put(&dir, &m.blobs, m.blobs.items[i].name.hex, &why), ERR_OK);
-    sample_fini(&m);
-    return name;
-}
-
-static cJSON *request(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static cJSON *request(const char *format, ...)
-{
-    char text[2000];
-    va_list args;
-    cJSON *json;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    json = cJSON_Parse(text);
-    assert_non_null(json);
-    return json;
-}
-
-static const char *text_of(const cJSON *o, const char *name)
-{
-    const char *text = "(nothing)";
-
-    json_get_text(o, name, &text, NULL);
-    return text;
 }
 
 static double number_of(const cJSON *o, const char *name)

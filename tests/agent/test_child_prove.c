@@ -3,7 +3,7 @@
 #include "agent/child.h"
 #include "agent/child_ops.h"
 #include "agent/workdir.h"
-#include "fake_device.h"
+#include "asked_child.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,73 +14,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include <cmocka.h>
-
-static struct child child;
-static struct workdir dir;
-static int fds[2];
-
-static int set_up(void **state)
-{
-    struct why why = {""};
-
-    (void)state;
-    fake_reset();
-    if (workdir_open(&dir, &why) || socketpair(AF_UNIX, SOCK_STREAM, 0, fds))
-        return -1;
-    setenv("TUNE_LOCK_DIR", dir.temp.path, 1);
-    child = (struct child){.fd = fds[1], .ops = &fake_ops, .dir = dir.temp.path, .lock_fd = -1};
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    child_drop_anchor(&child);
-    canary_close(child.canary);
-    close(fds[0]);
-    close(fds[1]);
-    workdir_close(&dir);
-    return fake.n_loads == fake.n_unloads ? 0 : -1;
-}
-
-/* A program in the work directory; its name. */
-static struct sha256 store(const char *source, int64_t block)
-{
-    struct sha256 name;
-    struct why why = {""};
-    struct sample m;
-
-    sample_make(&m, source, block);
-    name = sample_seal(&m);
-    for (size_t i = 0; i < m.blobs.n; i++)
-        assert_int_equal(workdir_put(&dir, &m.blobs, m.blobs.items[i].name.hex, &why), ERR_OK);
-    sample_fini(&m);
-    return name;
-}
-
-static cJSON *request(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static cJSON *request(const char *format, ...)
-{
-    char text[2000];
-    va_list args;
-    cJSON *json;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    json = cJSON_Parse(text);
-    assert_non_null(json);
-    return json;
-}
-
-static const char *text_of(const cJSON *o, const char *name)
-{
-    const char *text = "(nothing)";
-
-    json_get_text(o, name, &text, NULL);
-    return text;
-}
 
 /* sample_sheet in the work directory. */
 static struct sha256 store_sheet(double first, double second, int i_wrong, bool second_is_last)
@@ -192,8 +125,8 @@ static void when_who_wins_is_wrong_the_next_is_put_through(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(candidates_are_verified_on_a_sheets_last_pass, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(when_who_wins_is_wrong_the_next_is_put_through, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(candidates_are_verified_on_a_sheets_last_pass, asked_begin, asked_end),
+        cmocka_unit_test_setup_teardown(when_who_wins_is_wrong_the_next_is_put_through, asked_begin, asked_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -246,6 +246,10 @@ class Sizes(unittest.TestCase):
         text = _spec.Kernel("k", ['#include "g.h"\n__kernel void k() {}', "g.h"], 100, [], {"a": [1]}).text
         self.assertEqual([text.count(f"int {name};") for name in "gi"], [1, 1])
         self.assertLess(text.index("int i;"), text.index("int g;"))
+        with open("g.h", "w", encoding="utf-8") as f:
+            f.write('int early;\n#ifndef g_H\n#define g_H\n#include "g.h"\n#endif\n')  # not all of it is guarded
+        with self.assertRaisesRegex(ValueError, "a cyclic #include"):
+            _spec.Kernel("k", ['#include "g.h"\n__kernel void k() {}', "g.h"], 100, [], {"a": [1]}).text
 
     def test_macros_that_are_no_option_are_lines_of_the_text(self):
         defines = {"T": "unsigned int", "F(x)": "((x) + 1)", "N": 3, "W": "float4", "P": "a * 2"}

@@ -119,10 +119,10 @@ static void what_looks_behind_is_mended(void **state)
         {"x = input shape=2,{1},4\nhere = reduce x kind=mean\n", "here = eltwise range_4 + range_share f=mul(a,b)",
          1u << RANGE_SEEN | 1u << RANGE_SHARE},
         {"x = input shape=2,{1},4\nhere = reduce x kind=sum\n", "where(a,b,0)", 1u << RANGE_SEEN},
-        {"x = input shape=2,{1},4\nhere = reduce x kind=max\n", "where(a,b,-3e+38)", 1u << RANGE_SEEN},
-        {"x = input shape=2,{1},4\nhere = reduce x kind=min\n", "where(a,b,3e+38)", 1u << RANGE_SEEN},
+        {"x = input shape=2,{1},4\nhere = reduce x kind=max\n", "where(a,b,-3.4028235e+38)", 1u << RANGE_SEEN},
+        {"x = input shape=2,{1},4\nhere = reduce x kind=min\n", "where(a,b,3.4028235e+38)", 1u << RANGE_SEEN},
         {"x = input shape=2,{1},4\nhere = reduce x kind=prod\n", "where(a,b,1)", 1u << RANGE_SEEN},
-        {"x = input shape=4,{1}\nhere = softmax x\n", "where(a,b,-3e+38)", 1u << RANGE_SEEN},
+        {"x = input shape=4,{1}\nhere = softmax x\n", "where(a,b,-3.4028235e+38)", 1u << RANGE_SEEN},
         {"x = input n=1 c=4 h=1 w={1}\nhere = conv2d x k=4 r=1 s=3 pad=0,1\n", "range_1 = reshape x shape=4,12,1",
          1u << RANGE_SEEN},
         {"x = input shape=1,4,{1}\nhere = batch_gemm x + x\n", "here = batch_gemm range_6 + range_3", 1u << RANGE_SEEN},
@@ -276,10 +276,13 @@ static void what_mixes_is_refused_by_name(void **state)
         "x = input n=1 c=4 h=1 w={1}\nhere = conv2d x k=4 r=1 s=3 stride=2 pad=0,1\n",
         "k = input shape=1,2,4,{1}\nhere = attention k + k + k\n",
     };
+    static const char early[] = "x = input shape=2,{1},4\nhere = reduce x kind=sum\nz = input shape=3,{1},4\n"
+                                "output here z\n";
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         refused(cases[i], "here (");
+    refused(early, "here stands before an input");
 }
 
 static void a_dimension_that_nobody_has_is_told(void **state)

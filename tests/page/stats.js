@@ -25,6 +25,10 @@ const facts = {
   "finals go first, then times"() {
     same(times(stats.ranked([row({ time_ns: 3 }), row({ time_ns: 9, knobs: { a: 2 }, purpose: "final" }), row({ time_ns: 8, knobs: { a: 3 }, purpose: "final" })])), [8, 9, 3]);
   },
+  "what was verified in part is not the best, whatever its time"() {
+    const [layer, none] = stats.layers([row({ time_ns: 3, verified: "in part" }), row({ time_ns: 5, knobs: { a: 2 } }), row({ workload: "other", verified: "in part" })]);
+    same([layer.best.time_ns, none.best], [5, null]);
+  },
   "times tie within 1 % or twice their errors"() {
     assert.strictEqual(stats.tie({ time_ns: 1000 }, { time_ns: 1009 }), true);
     assert.strictEqual(stats.tie({ time_ns: 1000 }, { time_ns: 1011 }), false);

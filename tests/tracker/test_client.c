@@ -260,10 +260,11 @@ struct patience {
     int n, enough;
 };
 
-static bool waits(int64_t out_ms, void *arg)
+static bool waits(int64_t out_ms, bool taken, void *arg)
 {
     struct patience *p = arg;
 
+    assert_false(taken);
     p->out_ms[p->n++] = out_ms;
     return p->n < p->enough;
 }

@@ -53,8 +53,9 @@ static int stop(void **state)
     return 0;
 }
 
-static bool gives_up(int64_t out_ms, void *arg)
+static bool gives_up(int64_t out_ms, bool taken, void *arg)
 {
+    (void)taken;
     (void)arg;
     return out_ms < 200;
 }

@@ -378,9 +378,17 @@ static void *wake_late(void *arg)
 {
     const struct farm *f = arg;
 
-    clock_sleep_ms(12000);
+    clock_sleep_ms(18000);
     kill(f->pid, SIGCONT);
     return NULL;
+}
+
+/* It is told of while it lasts. */
+static bool is_told(int64_t out_ms, bool taken, void *arg)
+{
+    (void)out_ms;
+    *(bool *)arg |= taken;
+    return true;
 }
 
 /* As one that is at the handshakes of a thousand others. */
@@ -389,15 +397,21 @@ static void a_tracker_that_takes_connections_is_waited_for(void **state)
     struct farm f = {.listen = "tls+tcp://127.0.0.1:0", .more = {"--cert", files.good, NULL}};
     struct client *client = NULL;
     struct why why = {""};
+    bool told = false;
     pthread_t waker;
+    enum err e;
 
     (void)state;
     farm_start(&f);
     kill(f.pid, SIGSTOP);
     assert_int_equal(pthread_create(&waker, NULL, wake_late, &f), 0);
-    if (client_open(&(struct client_options){.url = f.url, .tls = {.ca = files.ca_pem}}, &client, &why))
-        fail_msg("%s", why.text);
+    e = client_open(
+        &(struct client_options){.url = f.url, .tls = {.ca = files.ca_pem}, .waiting = is_told, .arg = &told}, &client,
+        &why);
     pthread_join(waker, NULL);
+    if (e)
+        fail_msg("%s", why.text);
+    assert_true(told);
     client_close(client);
     farm_stop(&f);
 }

@@ -13,7 +13,7 @@ from . import _express, _metrics, _restrict
 
 _GRID = ("grid_size_x", "grid_size_y", "grid_size_z")
 DEFAULT_BLOCK_X = 256  # Kernel Tuner's, where block_size_x is no parameter
-_GUARD = r'[^#]*#[ \t]*ifndef[ \t]+(\w+)\s*#[ \t]*define[ \t]+\1\b'  # behind it a file is empty to itself
+_GUARD = r'(?:\s|//[^\n]*|/\*(?s:.*?)\*/)*#[ \t]*ifndef[ \t]+(\w+)\s*#[ \t]*define[ \t]+\1\b'  # behind it a file is empty to itself
 _ONCE = r"^[ \t]*#[ \t]*pragma[ \t]+once\b.*$"
 _OPTION = r"[A-Za-z_]\w*=[A-Za-z0-9_.+\-=,:/]*"  # of a macro, as CompilerOptions take it
 MAX_INCLUDES = 16  # of files within files

@@ -136,6 +136,9 @@ static void failed_records_are_refused(void **state)
     assert_true(sample_record(dense, "dense/naive", &r));
     r.status = STATUS_WRONG;
     refused(&r, ERR_INPUT, "status is wrong");
+    assert_true(sample_record(dense, "dense/naive", &r));
+    (void)snprintf(r.verified, sizeof r.verified, RECORD_IN_PART);
+    refused(&r, ERR_INPUT, "the record was verified in part");
 }
 
 static void own_programs_are_refused(void **state)

@@ -46,6 +46,7 @@ static struct trial *lease(struct sample *m)
     if (trial_new(json, &self, &t, NULL))
         abort();
     cJSON_Delete(json);
+    trial_take_program(t, blobs_get(&m->blobs, name.hex)->data, blobs_get(&m->blobs, name.hex)->n_bytes);
     return t;
 }
 

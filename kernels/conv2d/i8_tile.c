@@ -171,10 +171,10 @@ static double cost(const struct pixels *a, const struct tile *t, int64_t vk)
     const double waste_p = (double)(CEIL(a->rows, t->vh) * t->vh) / (double)a->rows;
     const double waste_q = (double)(CEIL(a->columns, t->vw) * t->vw) / (double)a->columns;
     const double pixels = (double)(t->vh * t->vw), n = pixels * (double)t->nv;
-    const bool streams = own_block(a->z) > 64 && pixels > 8; /* of x, a line apart: the first cache has eight ways */
+    const bool streams = own_block(a->z) > 64 && pixels > 8; /* of x, a line apart: the first cache has few ways */
 
-    return (streams ? 1.1 : 1) * waste_k * waste_p * waste_q * share_computed(a, t) * (1 + ((double)t->nv + pixels) / n) *
-           (n < 8 ? 8 / n : 1);
+    return (streams ? 1.1 : 1) * waste_k * waste_p * waste_q * share_computed(a, t) *
+           (1 + ((double)t->nv + pixels) / n) * (n < 8 ? 8 / n : 1);
 }
 
 static struct tile best_tile(const struct pixels *a, int64_t vk, int64_t most)

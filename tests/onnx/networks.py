@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""networks.py OUT [--short] [--size N] [--width X] [--batch N[,N]] [--drop] NAME... - networks that people deploy, as exporters write them,
+"""networks.py OUT [--short] [--size N] [--width X] [--batch N[,N]] [--negate] NAME... - networks that people deploy, as exporters write them,
 with seeded weights; for each OUT/NAME.onnx, and for each batch and element type a folder OUT/NAME-TYPE-BATCH with an input x.bin
 what onnxruntime makes of it, y.bin (y0.bin, y1.bin, ... of several), and `limit`, how far others may be from that. --short: each kind of block once or twice;
 --width: of all channels. Prints the names; all of them without NAME. OUT/NAME-cut.onnx and OUT/NAME-cut-f16-BATCH, of the last batch, are
-the same network in pieces. --drop: takes a channel out of the weights in OUT, an imported model's folder, instead.
+the same network in pieces. --negate: turns the sign of a channel's weights in OUT, an imported model's folder, instead.
 
 Nodes are computed while they are made, by onnxruntime: so batch norms have the mean and variance of what they read, as
 those of a trained network do, and no layer's output dies away or grows."""
@@ -332,8 +332,9 @@ def cut(model, values, every=3):
     return model, cuts
 
 
-def drop(folder):
-    """Zeros in place of a channel's weights, in the last layer but one that an imported model has: one that has the most."""
+def negate(folder):
+    """The other sign for a channel's weights and bias, in the last layer but one that an imported model has: one that has the most. Zeros would be
+    what hard_swish and relu make of a channel that is negative."""
     lines = [line.rsplit(" ", 3) for line in (folder / "weights.txt").read_text(encoding="ascii").splitlines()]
     layers = {layer: {t: (int(at), int(n)) for name, t, at, n in lines if name == layer} for layer, *_ in lines}
     at, n_bytes = [layer["w"] for layer in layers.values() if {"w", "bias"} <= layer.keys()][-2]
@@ -341,8 +342,8 @@ def drop(folder):
     data = np.fromfile(folder / "weights.bin", np.uint8)
     w = data[at:at + n_bytes].view(np.float16).reshape(n_bias // 2, -1)
     channel = np.argmax(np.abs(w.astype(np.float32)).sum(1))
-    w[channel] = 0
-    data[bias_at:bias_at + n_bias].view(np.float16)[channel] = 0
+    w[channel] *= -1
+    data[bias_at:bias_at + n_bias].view(np.float16)[channel] *= -1
     data.tofile(folder / "weights.bin")
 
 
@@ -383,10 +384,10 @@ def main():
     p.add_argument("--size", type=int, default=224)
     p.add_argument("--width", type=float, default=1)
     p.add_argument("--batch", default="1")
-    p.add_argument("--drop", action="store_true")
+    p.add_argument("--negate", action="store_true")
     a = p.parse_intermixed_args()
-    if a.drop:
-        return drop(a.out)
+    if a.negate:
+        return negate(a.out)
     a.out.mkdir(parents=True, exist_ok=True)
     for seed, (name, make) in enumerate(NETWORKS.items()):
         if a.names and name not in a.names:

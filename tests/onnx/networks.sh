@@ -4,7 +4,7 @@
 # compiled and run on an OpenCL device, every output compared with onnxruntime's. Blocks of each kind without records, in nchw or
 # channels in blocks of 16, f32 or f16, a batch of 1 or 4; full: the whole networks at a quarter of their width, in nchw, in all of these,
 # and in the layouts that are chosen from times measured here. In f16 also in pieces of three convolutions, which halves reach no further than,
-# and with a channel's weights taken away, which must be seen. Skips (77) without onnx and onnxruntime
+# and with a channel's weights negated, which must be seen. Skips (77) without onnx and onnxruntime
 # (scripts/install_deps.sh --bench) or a device.
 set -eu
 bin=$1 root=$2 how=${3:-short}
@@ -28,14 +28,14 @@ holds() {
     echo "$1 $2 batch $3 $4: $(cat "$dir/app.out")"
 }
 
-# sees_faults NAME LAYOUTS: in pieces, in f16, the bundle gives what onnxruntime gives, and not where a channel is dropped.
+# sees_faults NAME LAYOUTS: in pieces, in f16, the bundle gives what onnxruntime gives, and not where a channel is negated.
 sees_faults() {
     holds "$1-cut" f16 4 "$2" "$dir/log.best.jsonl"
-    "$python" "$root/tests/onnx/networks.py" --drop "$folder" >"$dir/drop.out" 2>&1 || fail "$1: no channel to drop"
+    "$python" "$root/tests/onnx/networks.py" --negate "$folder" >"$dir/negate.out" 2>&1 || fail "$1: no channel to negate"
     if "$dir/app" --runs 0 --limit "$(cat "$folder/limit")" "$folder" >"$dir/app.out" 2>&1; then
-        fail "$1 $2: nobody sees that a channel is dropped"
+        fail "$1 $2: nobody sees that a channel is negated"
     fi
-    grep -q 'outputs differ' "$dir/app.out" || fail "$1 $2: does not run with a channel dropped"
+    grep -q 'outputs differ' "$dir/app.out" || fail "$1 $2: does not run with a channel negated"
 }
 
 # holds_measured NAME TYPE: the same in layouts that are chosen from times.

@@ -428,6 +428,71 @@ static void the_finest_measurement_is_the_last_final_that_is_ok(void **state)
     task_fini(&t);
 }
 
+static void say(struct measured *m, const char *words)
+{
+    strcpy(m->record.verified, words);
+}
+
+/* However slow, in the search too; where nobody says so a final, and nothing that was verified in part. */
+static void the_winner_is_what_was_verified_in_full(void **state)
+{
+    struct task_proposal p[2];
+    struct task t;
+
+    (void)state;
+    start(&t);
+    ask(&t, p, 2);
+    take(&t, &p[0].config, 1000, NAN, "search", ORIGIN_JOB);
+    take(&t, &p[1].config, 900, NAN, "search", ORIGIN_JOB);
+    say(&t.all[1], RECORD_IN_PART);
+    assert_ptr_equal(task_winner(&t), &t.all[0]);
+    say(&t.all[0], RECORD_IN_PART);
+    assert_null(task_winner(&t));
+    take(&t, &p[0].config, 990, NAN, "final", ORIGIN_JOB);
+    take(&t, &p[1].config, 890, NAN, "final", ORIGIN_JOB);
+    say(&t.finals[1], RECORD_IN_PART);
+    assert_ptr_equal(task_winner(&t), &t.finals[0]);
+    say(&t.finals[0], RECORD_IN_FULL);
+    say(&t.finals[1], "");
+    assert_ptr_equal(task_winner(&t), &t.finals[0]);
+    say(&t.finals[0], "");
+    assert_ptr_equal(task_winner(&t), &t.finals[1]);
+    say(&t.all[0], RECORD_IN_FULL);
+    assert_ptr_equal(task_winner(&t), &t.all[0]);
+    task_fini(&t);
+}
+
+/* Not by one of the same program that was verified in part, does not say, or was on other data. */
+static void a_program_is_proved_by_a_record_in_full_on_the_jobs_data(void **state)
+{
+    struct task_proposal p[1];
+    struct task t;
+    struct record *r;
+
+    (void)state;
+    start(&t);
+    ask(&t, p, 1);
+    take(&t, &p[0].config, 1000, NAN, "search", ORIGIN_JOB);
+    r = &t.all[0].record;
+    strcpy(r->program.hex, "aa");
+    r->data_seed = 7;
+    assert_false(task_proved(&t, "aa", 7));
+    say(&t.all[0], RECORD_IN_PART);
+    assert_false(task_proved(&t, "aa", 7));
+    say(&t.all[0], RECORD_IN_FULL);
+    assert_true(task_proved(&t, "aa", 7));
+    assert_false(task_proved(&t, "aa", 8));
+    assert_false(task_proved(&t, "ab", 7));
+    r->data_seed = 0;
+    assert_false(task_proved(&t, "aa", 0));
+    take(&t, &p[0].config, 990, NAN, "final", ORIGIN_JOB);
+    strcpy(t.finals[0].record.program.hex, "aa");
+    t.finals[0].record.data_seed = 7;
+    say(&t.finals[0], RECORD_IN_FULL);
+    assert_true(task_proved(&t, "aa", 7));
+    task_fini(&t);
+}
+
 static void ties_follow_the_standard_errors(void **state)
 {
     struct measured a = {.value = 1.0}, b = {.value = 1.009};
@@ -716,6 +781,8 @@ int main(void)
         cmocka_unit_test(the_finest_measurement_is_the_last_final_that_is_ok),
         cmocka_unit_test(ties_follow_the_standard_errors),
         cmocka_unit_test(finals_overrule_the_search),
+        cmocka_unit_test(the_winner_is_what_was_verified_in_full),
+        cmocka_unit_test(a_program_is_proved_by_a_record_in_full_on_the_jobs_data),
         cmocka_unit_test(the_table_tells_a_gain_a_tie_and_a_default_that_stands),
         cmocka_unit_test(the_table_says_that_the_naive_kernel_is_faster),
         cmocka_unit_test(plain_arithmetic_leaves_winograd_out),

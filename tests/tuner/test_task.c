@@ -7,6 +7,7 @@
 #include "tests/tuner/cpu.h"
 #include "cli/table.h"
 #include "tuner/task.h"
+#include "tuner/trial.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -493,6 +494,61 @@ static void a_program_is_proved_by_a_record_in_full_on_the_jobs_data(void **stat
     task_fini(&t);
 }
 
+/* What a trial of the config says of which of its batch are put through all passes, and that it had them. */
+static void expect_proof(const struct task *t, struct trial_batch *b, enum trial_kind kind, const struct config *c,
+                         const char *prove, bool proven)
+{
+    const cJSON *body;
+    struct why why = {""};
+
+    if (trial_batch_add(b, t, kind, searched_arm(t), c, "init", (int64_t)b->n, NULL, &why))
+        fail_msg("%s", why.text);
+    body = cJSON_GetObjectItem(cJSON_GetArrayItem(b->trials, (int)b->n - 1), "body");
+    assert_non_null(body);
+    assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(body, "prove")), prove);
+    assert_int_equal(cJSON_IsTrue(cJSON_GetObjectItem(body, "proven")), proven);
+}
+
+/* Of finals the winner; of a search what is the least, or the batch's first where the best so far had not all. */
+static void trials_say_who_is_put_through_all_passes(void **state)
+{
+    const struct device_choice device = {.desc = test_cpu()};
+    struct trial_batch b;
+    struct job job;
+    struct task t;
+    const struct config *c;
+
+    (void)state;
+    start(&t);
+    c = &t.arms[searched_arm(&t)].fallback;
+    job_init(&job);
+    job.data_seed = 7;
+    assert_int_equal(trial_batch_init(&b, &job, &device), ERR_OK);
+    expect_proof(&t, &b, TRIAL_SEARCH, c, "least", false);
+    expect_proof(&t, &b, TRIAL_BASELINE, c, "least", false); /* it may be all there is */
+    take(&t, c, 1000, NAN, "search", ORIGIN_JOB);
+    expect_proof(&t, &b, TRIAL_SEARCH, c, "winner", false); /* an older agent's */
+    say(&t.all[0], RECORD_IN_PART);
+    expect_proof(&t, &b, TRIAL_SEARCH, c, "winner", false);
+    say(&t.all[0], RECORD_IN_FULL);
+    expect_proof(&t, &b, TRIAL_SEARCH, c, "least", false);
+    expect_proof(&t, &b, TRIAL_BASELINE, c, "no", false);
+    expect_proof(&t, &b, TRIAL_BRIDGE, c, "no", false);
+    expect_proof(&t, &b, TRIAL_FINAL, c, "winner", false);
+    t.all[0].record.data_seed = 7;
+    assert_true(trial_batch_add(&b, &t, TRIAL_FINAL, searched_arm(&t), c, "init", 99, &t.all[0].record.program, NULL) ==
+                ERR_OK);
+    expect_proof(&t, &b, TRIAL_FINAL, c, "winner", true);
+    b.is_told = true;
+    expect_proof(&t, &b, TRIAL_SEARCH, c, "each", true);
+    b.is_told = false;
+    strcpy(job.objective, "edp"); /* an agent does not know who wins */
+    expect_proof(&t, &b, TRIAL_FINAL, c, "each", true);
+    trial_batch_fini(&b);
+    job_fini(&job);
+    task_fini(&t);
+}
+
 static void ties_follow_the_standard_errors(void **state)
 {
     struct measured a = {.value = 1.0}, b = {.value = 1.009};
@@ -782,6 +838,7 @@ int main(void)
         cmocka_unit_test(ties_follow_the_standard_errors),
         cmocka_unit_test(finals_overrule_the_search),
         cmocka_unit_test(the_winner_is_what_was_verified_in_full),
+        cmocka_unit_test(trials_say_who_is_put_through_all_passes),
         cmocka_unit_test(a_program_is_proved_by_a_record_in_full_on_the_jobs_data),
         cmocka_unit_test(the_table_tells_a_gain_a_tie_and_a_default_that_stands),
         cmocka_unit_test(the_table_says_that_the_naive_kernel_is_faster),

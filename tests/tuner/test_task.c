@@ -4,82 +4,14 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "tests/tuner/cpu.h"
+#include "tests/tuner/task_made.h"
 #include "cli/table.h"
 #include "tuner/task.h"
-#include "tuner/trial.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define WORKLOAD "dense f32 m=8 n=32 k=16"
-
-static void start(struct task *t)
-{
-    const struct device_desc d = test_cpu();
-    struct why why = {""};
-    struct job j;
-
-    job_init(&j);
-    snprintf(j.strategy, sizeof j.strategy, "random");
-    snprintf(j.templates, sizeof j.templates, "dense/gemm_packed");
-    assert_int_equal(job_add_layer(&j, WORKLOAD, "fc", 3), ERR_OK);
-    assert_int_equal(task_init(t, &j, 0, &d, &why), ERR_OK);
-    job_fini(&j);
-}
-
-static size_t searched_arm(const struct task *t)
-{
-    for (size_t i = 0; i < t->n_arms; i++)
-        if (!t->arms[i].baseline)
-            return i;
-    fail();
-    return 0;
-}
-
-/* A record of one config as an agent would send it. */
-static void make(const struct task *t, size_t i_arm, const struct config *c, double time_ns, struct record *r)
-{
-    record_init(r);
-    r->workload = strdup(t->text);
-    snprintf(r->template_id, sizeof r->template_id, "%s", t->arms[i_arm].id);
-    r->template_version = t->arms[i_arm].version;
-    r->knobs = space_config_to_json(t->arms[i_arm].space, c);
-    r->fingerprint = t->fingerprint;
-    snprintf(r->purpose, sizeof r->purpose, "search");
-    r->status = time_ns > 0 ? STATUS_OK : STATUS_RUNTIME;
-    r->time_ns = time_ns;
-    r->lnratio = NAN;
-    r->program = sha256_of(c, sizeof *c);
-    r->flops = 8192;
-}
-
-static void take(struct task *t, const struct config *c, double time_ns, double lnratio, const char *purpose,
-                 enum origin origin)
-{
-    struct record r;
-
-    make(t, searched_arm(t), c, time_ns, &r);
-    snprintf(r.purpose, sizeof r.purpose, "%s", purpose);
-    r.lnratio = lnratio;
-    if (!isnan(lnratio)) {
-        r.anchor.hash = t->anchor.hash;
-        r.anchor.epoch = t->anchor.epoch;
-        r.anchor.bridge = t->anchor.bridge;
-    }
-    assert_int_equal(task_take(t, &r, origin), ERR_OK);
-    record_fini(&r);
-}
-
-static void ask(struct task *t, struct task_proposal *p, size_t n)
-{
-    size_t got = 0;
-
-    assert_int_equal(task_ask(t, n, p, &got, NULL), ERR_OK);
-    assert_int_equal(got, n);
-}
 
 static void defaults_become_the_anchor(void **state)
 {
@@ -429,126 +361,6 @@ static void the_finest_measurement_is_the_last_final_that_is_ok(void **state)
     task_fini(&t);
 }
 
-static void say(struct measured *m, const char *words)
-{
-    strcpy(m->record.verified, words);
-}
-
-/* However slow, in the search too; where nobody says so a final, and nothing that was verified in part. */
-static void the_winner_is_what_was_verified_in_full(void **state)
-{
-    struct task_proposal p[2];
-    struct task t;
-
-    (void)state;
-    start(&t);
-    ask(&t, p, 2);
-    take(&t, &p[0].config, 1000, NAN, "search", ORIGIN_JOB);
-    take(&t, &p[1].config, 900, NAN, "search", ORIGIN_JOB);
-    say(&t.all[1], RECORD_IN_PART);
-    assert_ptr_equal(task_winner(&t), &t.all[0]);
-    say(&t.all[0], RECORD_IN_PART);
-    assert_null(task_winner(&t));
-    take(&t, &p[0].config, 990, NAN, "final", ORIGIN_JOB);
-    take(&t, &p[1].config, 890, NAN, "final", ORIGIN_JOB);
-    say(&t.finals[1], RECORD_IN_PART);
-    assert_ptr_equal(task_winner(&t), &t.finals[0]);
-    say(&t.finals[0], RECORD_IN_FULL);
-    say(&t.finals[1], "");
-    assert_ptr_equal(task_winner(&t), &t.finals[0]);
-    say(&t.finals[0], "");
-    assert_ptr_equal(task_winner(&t), &t.finals[1]);
-    say(&t.all[0], RECORD_IN_FULL);
-    assert_ptr_equal(task_winner(&t), &t.all[0]);
-    task_fini(&t);
-}
-
-/* Not by one of the same program that was verified in part, does not say, or was on other data. */
-static void a_program_is_proved_by_a_record_in_full_on_the_jobs_data(void **state)
-{
-    struct task_proposal p[1];
-    struct task t;
-    struct record *r;
-
-    (void)state;
-    start(&t);
-    ask(&t, p, 1);
-    take(&t, &p[0].config, 1000, NAN, "search", ORIGIN_JOB);
-    r = &t.all[0].record;
-    strcpy(r->program.hex, "aa");
-    r->data_seed = 7;
-    assert_false(task_proved(&t, "aa", 7));
-    say(&t.all[0], RECORD_IN_PART);
-    assert_false(task_proved(&t, "aa", 7));
-    say(&t.all[0], RECORD_IN_FULL);
-    assert_true(task_proved(&t, "aa", 7));
-    assert_false(task_proved(&t, "aa", 8));
-    assert_false(task_proved(&t, "ab", 7));
-    r->data_seed = 0;
-    assert_false(task_proved(&t, "aa", 0));
-    take(&t, &p[0].config, 990, NAN, "final", ORIGIN_JOB);
-    strcpy(t.finals[0].record.program.hex, "aa");
-    t.finals[0].record.data_seed = 7;
-    say(&t.finals[0], RECORD_IN_FULL);
-    assert_true(task_proved(&t, "aa", 7));
-    task_fini(&t);
-}
-
-/* What a trial of the config says of which of its batch are put through all passes, and that it had them. */
-static void expect_proof(const struct task *t, struct trial_batch *b, enum trial_kind kind, const struct config *c,
-                         const char *prove, bool proven)
-{
-    const cJSON *body;
-    struct why why = {""};
-
-    if (trial_batch_add(b, t, kind, searched_arm(t), c, "init", (int64_t)b->n, NULL, &why))
-        fail_msg("%s", why.text);
-    body = cJSON_GetObjectItem(cJSON_GetArrayItem(b->trials, (int)b->n - 1), "body");
-    assert_non_null(body);
-    assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(body, "prove")), prove);
-    assert_int_equal(cJSON_IsTrue(cJSON_GetObjectItem(body, "proven")), proven);
-}
-
-/* Of finals the winner; of a search what is the least, or the batch's first where the best so far had not all. */
-static void trials_say_who_is_put_through_all_passes(void **state)
-{
-    const struct device_choice device = {.desc = test_cpu()};
-    struct trial_batch b;
-    struct job job;
-    struct task t;
-    const struct config *c;
-
-    (void)state;
-    start(&t);
-    c = &t.arms[searched_arm(&t)].fallback;
-    job_init(&job);
-    job.data_seed = 7;
-    assert_int_equal(trial_batch_init(&b, &job, &device), ERR_OK);
-    expect_proof(&t, &b, TRIAL_SEARCH, c, "least", false);
-    expect_proof(&t, &b, TRIAL_BASELINE, c, "least", false); /* it may be all there is */
-    take(&t, c, 1000, NAN, "search", ORIGIN_JOB);
-    expect_proof(&t, &b, TRIAL_SEARCH, c, "winner", false); /* an older agent's */
-    say(&t.all[0], RECORD_IN_PART);
-    expect_proof(&t, &b, TRIAL_SEARCH, c, "winner", false);
-    say(&t.all[0], RECORD_IN_FULL);
-    expect_proof(&t, &b, TRIAL_SEARCH, c, "least", false);
-    expect_proof(&t, &b, TRIAL_BASELINE, c, "no", false);
-    expect_proof(&t, &b, TRIAL_BRIDGE, c, "no", false);
-    expect_proof(&t, &b, TRIAL_FINAL, c, "winner", false);
-    t.all[0].record.data_seed = 7;
-    assert_true(trial_batch_add(&b, &t, TRIAL_FINAL, searched_arm(&t), c, "init", 99, &t.all[0].record.program, NULL) ==
-                ERR_OK);
-    expect_proof(&t, &b, TRIAL_FINAL, c, "winner", true);
-    b.is_told = true;
-    expect_proof(&t, &b, TRIAL_SEARCH, c, "each", true);
-    b.is_told = false;
-    strcpy(job.objective, "edp"); /* an agent does not know who wins */
-    expect_proof(&t, &b, TRIAL_FINAL, c, "each", true);
-    trial_batch_fini(&b);
-    job_fini(&job);
-    task_fini(&t);
-}
-
 static void ties_follow_the_standard_errors(void **state)
 {
     struct measured a = {.value = 1.0}, b = {.value = 1.009};
@@ -837,9 +649,6 @@ int main(void)
         cmocka_unit_test(the_finest_measurement_is_the_last_final_that_is_ok),
         cmocka_unit_test(ties_follow_the_standard_errors),
         cmocka_unit_test(finals_overrule_the_search),
-        cmocka_unit_test(the_winner_is_what_was_verified_in_full),
-        cmocka_unit_test(trials_say_who_is_put_through_all_passes),
-        cmocka_unit_test(a_program_is_proved_by_a_record_in_full_on_the_jobs_data),
         cmocka_unit_test(the_table_tells_a_gain_a_tie_and_a_default_that_stands),
         cmocka_unit_test(the_table_says_that_the_naive_kernel_is_faster),
         cmocka_unit_test(plain_arithmetic_leaves_winograd_out),

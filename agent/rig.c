@@ -447,7 +447,7 @@ static void note_proven(struct rig_proven *p, const struct trial *t)
 {
     const struct record *r = &t->record;
 
-    if (r->status != STATUS_OK || *r->verified || r->censored || (is_noted(p, t) && p->least_ns <= r->time_ns))
+    if (record_proof(r) < PROOF_FULL || r->censored || (is_noted(p, t) && p->least_ns <= r->time_ns))
         return;
     free(p->workload);
     *p = (struct rig_proven){.workload = strdup(r->workload), .least_ns = r->time_ns};

@@ -304,8 +304,8 @@ void trial_take_time(struct trial *t, const cJSON *item, const cJSON *reply)
     r->censored = m.censored;
     r->n_samples = take_samples(m.samples, &r->samples_ns);
     r->pack_ns = m.pack_ns;
-    if (m.in_part)
-        COPY(r->verified, RECORD_IN_PART);
+    if (m.in_part || !*r->verified)
+        COPY(r->verified, m.in_part ? RECORD_IN_PART : RECORD_IN_FULL);
     if (!isnan(r->lnratio)) {
         r->anchor.hash = t->anchor_name;
         r->anchor.n_samples = take_samples(m.anchors, &r->anchor.samples_ns);

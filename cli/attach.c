@@ -29,6 +29,7 @@ static const struct cli_option options[] = {
 struct rate {
     char *workload;
     double time_ns; /* of the best; 0 = none yet */
+    enum record_proof proof;
 };
 
 struct following {
@@ -63,13 +64,15 @@ static struct rate *rate_of(struct following *f, const char *workload)
 
 static void tell(struct following *f, const struct record *r)
 {
-    struct rate *best = record_may_be_best(r) ? rate_of(f, r->workload) : NULL;
-    const bool better = best && (best->time_ns == 0 || r->time_ns < best->time_ns);
+    const enum record_proof proof = record_proof(r);
+    struct rate *best = proof > PROOF_NONE ? rate_of(f, r->workload) : NULL;
+    const bool better = best && (proof > best->proof || (proof == best->proof && r->time_ns < best->time_ns));
 
     progress_measured(&f->progress, r, better);
     if (!better)
         return;
     best->time_ns = r->time_ns;
+    best->proof = proof;
     progress_note(&f->progress, "%lld records, %lld failed, best %.4g ms%s: %s %s", (long long)f->n_records,
                   (long long)f->n_failed, r->time_ns / 1e6, cmd_speed(r).text, r->workload, r->template_id);
 }

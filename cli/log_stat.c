@@ -26,6 +26,7 @@ struct count {
     char *text;
     int64_t n, n_ok;
     double best_ns;
+    enum record_proof proof; /* of the best */
 };
 
 /* Counts of one member. */
@@ -64,14 +65,17 @@ static struct count *row_of(struct counts *c, const char *text)
 
 static bool add(struct counts *c, const char *text, const struct record *r)
 {
+    const enum record_proof proof = record_proof(r);
     struct count *row = row_of(c, text);
 
     if (!row)
         return false;
     row->n++;
     row->n_ok += r->status == STATUS_OK;
-    if (record_may_be_best(r) && (!(row->best_ns > 0) || r->time_ns < row->best_ns))
+    if (proof > row->proof || (proof > PROOF_NONE && proof == row->proof && r->time_ns < row->best_ns)) {
         row->best_ns = r->time_ns;
+        row->proof = proof;
+    }
     return true;
 }
 

@@ -247,8 +247,8 @@ static void print_layer(const struct row *r, const struct job *job, struct buf *
     print_config(r, out);
     print_numerics(r, out);
     print_metrics(r, out);
-    if (r->best->record.verified[0])
-        buf_printf(out, "  results: %s, nothing tells what is right\n", r->best->record.verified);
+    if (strcmp(r->best->record.verified, "not checked") == 0)
+        buf_puts(out, "  results: not checked, nothing tells what is right\n");
     print_ties(r, out);
 }
 

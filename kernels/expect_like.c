@@ -65,7 +65,7 @@ bool expect_is_last(enum expect_mode mode)
 
 bool expect_has_like(const struct workload *w)
 {
-    return has_sums(w) || only_moves(w) || is_op(w, "quantize") ||
+    return has_sums(w) || only_moves(w) || is_op(w, "quantize") || is_op(w, "attention") ||
            (is_op(w, "add") && (w->dtype == DTYPE_F32 || w->dtype == DTYPE_F16));
 }
 

@@ -33,12 +33,13 @@
 #define FAR_F16 (-30000)
 #define NEAR_SCALE (3 * 0x1p-20)  /* times NEAR_ADDEND 52.5, but above it with 1 more, */
 #define NEAR_ADDEND (35 * 0x1p19) /* which floats do not hold */
+#define BOTH_ENDS 2               /* blocks: ties at the lower end, at the upper one */
 #define MOST_TURNS 3              /* blocks of which one is far, one has anything, one is infinite */
 #define OFF_PLACE (-20)           /* exponents of samples: just inside the image and just outside, */
 #define OFF_PLACE_F16 (-14)       /* as halves hold it */
 #define EQUAL_F32 0.01309         /* units in which powers of e of 64 and 120 are summed up with the most error */
 #define EQUAL_F16 0.00317
-#define TINY_SCALE 0x1p-40 /* of bytes */
+#define TINY_SCALE (7 * 0x1p-43) /* of bytes; its inverse is no float: what is a half is off by a place times that */
 #define MOST_AVERAGED 0x1p60
 #define TINY_PIXEL 0x1p-20
 #define LARGE_WEIGHT 30 /* whose products with inputs up to 1500 are below 65504 */
@@ -130,15 +131,15 @@ static struct program_fill spiked(const struct tensor *t, int side, int64_t bloc
                                  .block = block};
 }
 
-/* Planes; where they are few, parts that hold a window; 0: three of them are more than there is. */
-static int64_t block_of_pool(const struct workload *w, const struct tensor *x)
+/* Planes; where they are fewer than n, parts that hold a window; 0: n of them are more than there is. */
+static int64_t block_of_pool(const struct workload *w, const struct tensor *x, int64_t n)
 {
     const struct conv_shape s = conv_shape_of(w);
     const int64_t plane = block_of(x), rows = s.r + s.stride_h - 1;
 
-    if (x->n_elems / plane >= MOST_TURNS)
+    if (x->n_elems / plane >= n)
         return plane;
-    return rows * MOST_TURNS <= s.h ? plane / s.h * rows : 0;
+    return rows * n <= s.h ? plane / s.h * rows : 0;
 }
 
 /* Averages are not all near 0; maxima are any numbers, of some planes all far below 0 or infinite. */
@@ -147,7 +148,7 @@ static void widen_pool(const struct workload *w, struct tensor *t)
     const double tiny = t->dtype == DTYPE_F16 ? 0x1p-16 : 1; /* subnormal */
 
     if (is_maximum(w)) {
-        t->random = any_sided(t, 1, block_of_pool(w, t));
+        t->random = any_sided(t, 1, block_of_pool(w, t, MOST_TURNS));
         return;
     }
     widen_floats(t);
@@ -166,10 +167,20 @@ static void widen_linear(struct tensor *t)
     t->random.step /= TINY_PIXEL;
 }
 
-/* Means of bytes that are halves, between 0 and 1; of floats planes with one largest element, also the last one. */
+/* Means of bytes that are halves, at either end and between; of floats planes with one largest element, also the last
+ * one. */
 static void end_pool(const struct workload *w, struct tensor *t)
 {
-    t->random = is_maximum(w) ? spiked(t, 1, block_of(t)) : (struct program_fill){.kind = FILL_TURNS, .lo = 0, .hi = 1};
+    const int64_t block = block_of_pool(w, t, BOTH_ENDS);
+
+    if (is_maximum(w))
+        t->random = spiked(t, 1, block_of(t));
+    else
+        t->random = (struct program_fill){.kind = FILL_TIES,
+                                          .seed = t->random.seed,
+                                          .lo = t->random.lo,
+                                          .hi = t->random.hi,
+                                          .block = block ? block : block_of(t)};
 }
 
 /* Any number: what is moved includes denormal and infinite ones, and NaN. What else is (adds) includes no f32 denormal

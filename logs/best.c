@@ -24,7 +24,8 @@ struct group {
     char former[SHA256_HEX + 1]; /* its fingerprint before processors were told apart; "" = the same, or not known */
     struct run *runs;
     size_t n_runs, cap_runs;
-    size_t next; /* of the same workload, + 1; 0 = none */
+    enum record_proof proof; /* of all its records: those with less do not count */
+    size_t next;             /* of the same workload, + 1; 0 = none */
 };
 
 struct best_set {
@@ -213,15 +214,33 @@ static enum err open_run(struct best_set *b, struct group *g, const struct recor
     return ERR_OK;
 }
 
+/* What had less proof counts no longer; whose run was which stays. */
+static void want_proof(struct group *g, enum record_proof proof)
+{
+    for (size_t j = 0; j < g->n_runs; j++) {
+        struct run fresh = {.data_seed = g->runs[j].data_seed};
+
+        memcpy(fresh.job, g->runs[j].job, sizeof fresh.job);
+        run_fini(&g->runs[j]);
+        g->runs[j] = fresh;
+    }
+    g->proof = proof;
+}
+
 enum err best_add(struct best_set *b, const struct record *r)
 {
+    const enum record_proof proof = record_proof(r);
     struct group *g = NULL;
     struct run *j = NULL;
     enum err e;
 
-    if (!record_may_be_best(r) || !r->workload)
+    if (proof == PROOF_NONE || !r->workload)
         return ERR_OK;
     e = open_group(b, r, &g);
+    if (!e && proof < g->proof)
+        return ERR_OK;
+    if (!e && proof > g->proof)
+        want_proof(g, proof);
     if (!e)
         e = open_run(b, g, r, &j);
     if (!e && record_is_final(r) && (!j->final_ms || r->ts_ms < j->final_ms))

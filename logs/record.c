@@ -100,9 +100,16 @@ double record_gflops(const struct record *r)
     return r->time_ns > 0 ? r->flops / r->time_ns : 0;
 }
 
+enum record_proof record_proof(const struct record *r)
+{
+    if (r->status != STATUS_OK || !(r->time_ns > 0) || strcmp(r->verified, RECORD_IN_PART) == 0)
+        return PROOF_NONE;
+    return strcmp(r->verified, RECORD_IN_FULL) == 0 ? PROOF_FULL : PROOF_UNTOLD;
+}
+
 bool record_may_be_best(const struct record *r)
 {
-    return r->status == STATUS_OK && r->time_ns > 0 && strcmp(r->verified, RECORD_IN_PART) != 0;
+    return record_proof(r) != PROOF_NONE;
 }
 
 double record_cost(const struct record *r, double ln_time)

@@ -50,8 +50,13 @@ struct record_anchor {
 /* The device has no sensor of energy or power. */
 #define RECORD_NO_ENERGY "no_energy"
 
-/* Some of what it could have been verified with is for what may be chosen, and was not run. */
+/* It was put through all that it could be verified with; some of that is for what may be chosen, and was not run. */
+#define RECORD_IN_FULL "in full"
 #define RECORD_IN_PART "in part"
+
+/* How surely a record is right: PROOF_NONE is never named best, an agent that knows of no such passes does not say
+ * (PROOF_UNTOLD), nor does a program that names nothing to compare its results with. */
+enum record_proof { PROOF_NONE, PROOF_UNTOLD, PROOF_FULL };
 
 struct record {
     char id[SHA256_HEX + 1]; /* trial id given by the tracker */
@@ -78,7 +83,7 @@ struct record {
     double *canary_ns;                  /* and in each round of it */
     size_t n_canary;
     double pack_ns;    /* what packing took once, at load; 0 = nothing is packed, or not known */
-    char verified[16]; /* "not checked": nothing told what is right; RECORD_IN_PART; "" = it was */
+    char verified[16]; /* RECORD_IN_FULL, RECORD_IN_PART; "not checked": nothing told what is right; "" = not told */
     bool censored;     /* over 3x the best after its first round: no more rounds were spent */
     double build_ms;
     bool build_cached;
@@ -119,7 +124,11 @@ enum err record_check_sum(const char *line, size_t n, struct why *why);
 /* GFLOPS of a record, 0 when it was not timed. */
 double record_gflops(const struct record *r);
 
-/* Timed without an error, and put through all that it could be verified with: only such ones may be named best. */
+/* PROOF_NONE also where it failed or was not timed. Of two that may be named best the one with more proof is, however
+ * slow: what an older agent did not look for may be there. */
+enum record_proof record_proof(const struct record *r);
+
+/* Has it any proof? Only such ones may be named best. */
 bool record_may_be_best(const struct record *r);
 
 /* What is minimised, given ln of the record's time on whatever scale: that, or ln of the energy, or the sum of both.

@@ -39,7 +39,7 @@ tune.stats = (function () {
   }
 
   function layer(workload, rows, i) {
-    const found = ranked(rows), best = found.find((r) => r.verified !== "in part") || null, start = defaultOf(rows, found);
+    const found = ranked(rows), best = found.find((r) => r.verified === "in full") || found.find((r) => r.verified !== "in part") || null, start = defaultOf(rows, found);
     return {
       i, workload, rows, found, best, start,
       n: rows.filter((r) => r.purpose === "search").length,

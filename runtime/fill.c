@@ -413,6 +413,23 @@ static void make_near(const struct program_fill *f, int64_t first, size_t n, dou
     }
 }
 
+/* Of four blocks the first has lo and lo + 1, the second hi - 1 and hi, the others any two whole numbers next to each
+ * other: means of as many of one as of the other are halves. */
+static void make_ties(const struct program_fill *f, int64_t first, size_t n, double *out)
+{
+    const uint64_t room = (uint64_t)(f->hi - f->lo);
+    uint64_t words[CHUNK];
+
+    rng_at_each(f->seed, (uint64_t)first, words, n);
+    for (size_t i = 0; i < n; i++) {
+        const int64_t block = (first + (int64_t)i) / f->block;
+        const uint64_t any = rng_at(f->seed ^ OF_BLOCK, (uint64_t)block) % room;
+        const uint64_t off = block % 4 == 0 ? 0 : block % 4 == 1 ? room - 1 : any;
+
+        out[i] = f->lo + (double)(off + (words[i] >> 63));
+    }
+}
+
 #define PICKS_ABOVE_0 1
 #define PICKS_NOT_BELOW_0 2
 
@@ -449,7 +466,8 @@ static void (*const makers[N_FILLS])(const struct program_fill *, int64_t first,
     [FILL_NORMAL] = make_normals,  [FILL_WIDE] = make_wide,       [FILL_EDGES] = make_edges,
     [FILL_FLOATS] = make_floats,   [FILL_ROWS] = make_rows,       [FILL_TURNS] = make_turns,
     [FILL_BANDS] = make_bands,     [FILL_PIXELS] = make_pixels,   [FILL_PREFIXES] = make_pixels,
-    [FILL_FILTERS] = make_filters, [FILL_NEAR] = make_near,       [FILL_PICKS] = make_picks};
+    [FILL_FILTERS] = make_filters, [FILL_NEAR] = make_near,       [FILL_PICKS] = make_picks,
+    [FILL_TIES] = make_ties};
 
 /* Which elements of a row are 0, by the row's place among eight. */
 enum row_turn { ROW_BEGINS, ROW_MARKED, ROW_FULL, ROW_HOLES, ROW_FULL_TOO, ROW_BOTH_ENDS, ROW_ZERO, ROW_ALONE };

@@ -42,7 +42,8 @@ enum buffer_role { ROLE_INPUT, ROLE_WEIGHT, ROLE_PACKED, ROLE_OUTPUT, ROLE_STATE
  * blocks all near one bound; floats: any exponent and fraction; rows: what the largest of a row is not found by luck
  * in; turns: lo and hi in turn. What looks like something else to who looks at a part of it: pixels, images with flat
  * parts; prefixes, rows that begin like others; filters, weights that are symmetric, dead, equal, alone, or cancel;
- * near, two tensors of one seed that differ in their last places; picks, numbers that somebody thinks of. */
+ * near, two tensors of one seed that differ in their last places; picks, numbers that somebody thinks of; ties, whole
+ * numbers whose means are halves. */
 enum fill_kind {
     FILL_NONE,
     FILL_ZERO,
@@ -61,6 +62,7 @@ enum fill_kind {
     FILL_FILTERS,
     FILL_NEAR,
     FILL_PICKS,
+    FILL_TIES,
     N_FILLS
 };
 /* symbol: a buffer's bytes go into a __constant__ or __device__ variable of a CUDA module, named by `kernel`. */
@@ -117,7 +119,7 @@ struct program_fill {
                     * of one magnitude, 0 = 1; FILL_EDGES: of one bound, 0 = none; FILL_FLOATS: all far below 0 or
                     * -infinity, 0 = none; FILL_ROWS: of a row; FILL_BANDS: of what is cut into four; FILL_PIXELS,
                     * FILL_PREFIXES: of a row, FILL_FILTERS: of a filter; FILL_NEAR: the least size; FILL_PICKS: 1 =
-                    * above 0, 2 = not below */
+                    * above 0, 2 = not below; FILL_TIES: of the same two numbers */
     int64_t zeros; /* elements of a row: some begin or end with zeros, have them here and there or nothing else; of
                     * FILL_INT runs of neighbours are the same, too; FILL_VALUE begins with row `hi`; 0 = none */
     int64_t seen, plane; /* of each `plane` elements those from `seen` on are NaN, of floats; 0, 0 = none. Of pixels and

@@ -173,6 +173,8 @@ static bool parts_fit(const struct program_fill *f)
         return !f->zeros || (f->hi >= 0 && f->hi <= 7);
     case FILL_PICKS:
         return f->step > 0;
+    case FILL_TIES:
+        return f->block >= 1 && f->lo < f->hi;
     default:
         return true;
     }
@@ -187,7 +189,7 @@ static enum err check_fill(const struct program_fill *f, const char *buffer, int
     if (!isfinite(f->lo) || !isfinite(f->hi) || !isfinite(f->step))
         return why_set(why, ERR_INPUT, "buffer '%s': a bound of the fill is no number", buffer);
     if ((f->kind == FILL_INT || f->kind == FILL_EDGES || f->kind == FILL_FLOATS || f->kind == FILL_PIXELS ||
-         f->kind == FILL_PREFIXES || f->kind == FILL_FILTERS) &&
+         f->kind == FILL_PREFIXES || f->kind == FILL_FILTERS || f->kind == FILL_TIES) &&
         !(f->lo == rint(f->lo) && f->hi == rint(f->hi) && f->lo <= f->hi && f->lo >= -(double)JSON_EXACT_MAX &&
           f->hi <= (double)JSON_EXACT_MAX))
         return why_set(why, ERR_INPUT, "buffer '%s': the fill needs whole bounds lo <= hi", buffer);
@@ -201,7 +203,7 @@ static enum err check_fill(const struct program_fill *f, const char *buffer, int
         return why_set(
             why, ERR_INPUT,
             "buffer '%s': pixels need seen, block and plane, prefixes block and plane, filters seen, plane and "
-            "block, each a multiple of the one before; near needs a block, picks a step above 0",
+            "block, each a multiple of the one before; near and ties need a block, picks a step above 0",
             buffer);
     if (!is_hash(&f->blob, f->kind != FILL_BLOB) || (f->blob.hex[0] && f->kind != FILL_BLOB))
         return why_set(why, ERR_INPUT, "buffer '%s': 'sha256' belongs to a fill of kind blob, 64 hex digits", buffer);

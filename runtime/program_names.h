@@ -9,7 +9,7 @@ static const char *const program_lang_names[N_LANGS] = {"opencl-c", "cuda-c", "p
 static const char *const program_role_names[N_ROLES] = {"input", "weight", "packed", "output", "state", "scratch"};
 static const char *const program_fill_names[N_FILLS] = {"none",   "zero",     "value",   "int",  "normal", "blob",
                                                         "wide",   "edges",    "floats",  "rows", "turns",  "bands",
-                                                        "pixels", "prefixes", "filters", "near", "picks"};
+                                                        "pixels", "prefixes", "filters", "near", "picks",  "ties"};
 static const char *const program_op_names[N_LAUNCH_OPS] = {"kernel", "fill", "copy", "symbol"};
 static const char *const program_phase_names[N_PHASES] = {"pack", "run", "reference"};
 static const char *const program_arg_names[N_ARGS] = {"buf", "i32", "u32", "i64", "f32", "local", "f64", "b8", "b16"};

@@ -42,6 +42,10 @@ struct trial_row {
     int64_t answered_by; /* trial whose record was taken over as this one's; 0 = its own was measured */
 };
 
+#define STORE_LOOKED_AT "100" /* records of one program, when another is to be answered by one */
+#define STORE_IN_FULL "\"verified\":\"in full\""
+#define STORE_IN_PART "\"verified\":\"in part\""
+
 struct record_row {
     int64_t job, seq, trial, n;
     const char *line, *status, *key, *fingerprint, *program, *purpose, *protocol;
@@ -104,7 +108,8 @@ struct store_ops {
     /* Records of a job after `seq` in order, at most max; or of one trial when trial is not 0. */
     enum err (*each_record)(struct store *s, int64_t job, int64_t seq, int64_t trial, int64_t max,
                             bool (*each)(const struct record_row *, void *), void *arg);
-    /* The newest record of status ok with these four, as each_record gives it. ERR_NOT_FOUND. */
+    /* A record of status ok with these four, as each_record gives it: of the newest hundred one whose line says that it
+     * was verified in full, else one that says nothing of it, the newest of these. ERR_NOT_FOUND. */
     enum err (*record_find)(struct store *s, const struct record_row *like,
                             bool (*each)(const struct record_row *, void *), void *arg);
     /* Lost trials of a job (or the one trial) become open again with no attempts; `each` sees them as they are then. */

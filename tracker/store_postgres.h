@@ -4,6 +4,8 @@
 #ifndef TUNE_TRACKER_STORE_POSTGRES_H
 #define TUNE_TRACKER_STORE_POSTGRES_H
 
+#include "tracker/store.h"
+
 #define PG_JOB_COLUMNS "id, title, \"user\", key, request, priority, created_ms, done_ms, state, token, leased, paused"
 #define PG_JOB_SUMS                                                                                                    \
     "coalesce(seq, 0), coalesce(n_done, 0), coalesce(n_lost, 0), coalesce(best_gflops, 0), coalesce(best_ns, 0)"
@@ -55,8 +57,10 @@
                        "WHERE name = 'trials' AND value < (SELECT coalesce(max(id), 0) FROM trials)")                  \
     X(RECORDS, "SELECT " PG_RECORD_COLUMNS " FROM records WHERE job = $1 AND seq > $2 ORDER BY seq LIMIT $3")          \
     X(RECORD_OF, "SELECT " PG_RECORD_COLUMNS " FROM records WHERE trial = $1")                                         \
-    X(RECORD_SAME, "SELECT " PG_RECORD_COLUMNS " FROM records WHERE status = 'ok' AND program = $1 AND fingerprint = " \
-                   "$2 AND purpose = $3 AND protocol = $4 ORDER BY created_ms DESC LIMIT 1")                           \
+    X(RECORD_SAME, "SELECT " PG_RECORD_COLUMNS " FROM (SELECT * FROM records WHERE status = 'ok' AND program = $1 "    \
+                   "AND fingerprint = $2 AND purpose = $3 AND protocol = $4 ORDER BY created_ms DESC "                 \
+                   "LIMIT " STORE_LOOKED_AT ") AS same ORDER BY position('" STORE_IN_FULL "'::bytea in line) = 0, "    \
+                   "position('" STORE_IN_PART "'::bytea in line) > 0, created_ms DESC LIMIT 1")                        \
     X(LOST_OF_JOB, "SELECT " PG_TRIAL_COLUMNS " FROM trials WHERE job = $1 AND state = 3 ORDER BY id")                 \
     X(REQUEUE_JOB, "UPDATE trials SET state = 0, attempts = 0, agent = '' WHERE job = $1 AND state = 3")               \
     X(REQUEUE, "UPDATE trials SET state = 0, attempts = 0, agent = '' WHERE id = $1 AND state = 3")                    \

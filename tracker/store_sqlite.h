@@ -3,6 +3,8 @@
 #ifndef TUNE_TRACKER_STORE_SQLITE_H
 #define TUNE_TRACKER_STORE_SQLITE_H
 
+#include "tracker/store.h"
+
 #define JOB_COLUMNS                                                                                                    \
     "id, title, user, key, request, priority, created_ms, done_ms, state, token, leased, paused, body, summary"
 #define JOB_SUMS "seq, n_done, n_lost, best_gflops, best_ns"
@@ -45,8 +47,10 @@
     X(TRIAL_N, "SELECT " TRIAL_COLUMNS " FROM trials WHERE job = ? AND n = ?")                                         \
     X(RECORDS, "SELECT " RECORD_COLUMNS " FROM records WHERE job = ? AND seq > ? ORDER BY seq LIMIT ?")                \
     X(RECORD_OF, "SELECT " RECORD_COLUMNS " FROM records WHERE trial = ?")                                             \
-    X(RECORD_SAME, "SELECT " RECORD_COLUMNS " FROM records WHERE status = 'ok' AND program = ? AND fingerprint = ? "   \
-                   "AND purpose = ? AND protocol = ? ORDER BY created_ms DESC LIMIT 1")                                \
+    X(RECORD_SAME, "SELECT " RECORD_COLUMNS " FROM (SELECT * FROM records WHERE status = 'ok' AND program = ? AND "    \
+                   "fingerprint = ? AND purpose = ? AND protocol = ? ORDER BY created_ms DESC LIMIT " STORE_LOOKED_AT  \
+                   ") ORDER BY instr(line, '" STORE_IN_FULL "') = 0, instr(line, '" STORE_IN_PART                      \
+                   "') > 0, created_ms DESC LIMIT 1")                                                                  \
     X(LOST_OF_JOB,                                                                                                     \
       "SELECT " TRIAL_COLUMNS " FROM trials INDEXED BY trials_lost WHERE job = ? AND state = 3 ORDER BY id")           \
     X(REQUEUE_JOB,                                                                                                     \

@@ -443,7 +443,8 @@ enum err task_crown(struct task *t, const struct record *r)
 
 static bool proves(const struct record *r, const char *program, int64_t data_seed)
 {
-    return data_seed && r->data_seed == data_seed && record_may_be_best(r) && strcmp(r->program.hex, program) == 0;
+    return data_seed && r->data_seed == data_seed && record_proof(r) == PROOF_FULL &&
+           strcmp(r->program.hex, program) == 0;
 }
 
 bool task_proved(const struct task *t, const char *program, int64_t data_seed)
@@ -457,12 +458,13 @@ bool task_proved(const struct task *t, const char *program, int64_t data_seed)
     return false;
 }
 
-static const struct measured *least(const struct task *t, const struct measured *list, size_t n)
+static const struct measured *least(const struct task *t, const struct measured *list, size_t n,
+                                    enum record_proof proof)
 {
     const struct measured *best = NULL;
 
     for (size_t i = 0; i < n; i++)
-        if (!isnan(list[i].value) && !t->arms[list[i].i_arm].baseline && record_may_be_best(&list[i].record) &&
+        if (!isnan(list[i].value) && !t->arms[list[i].i_arm].baseline && record_proof(&list[i].record) == proof &&
             (!best || list[i].value < best->value))
             best = &list[i];
     return best;
@@ -470,12 +472,15 @@ static const struct measured *least(const struct task *t, const struct measured 
 
 const struct measured *task_winner(const struct task *t)
 {
-    const struct measured *best;
+    const struct measured *best = NULL;
 
     if (t->i_crown >= 0)
         return (size_t)t->i_crown < t->n_all ? &t->all[t->i_crown] : &t->finals[(size_t)t->i_crown - t->n_all];
-    best = least(t, t->finals, t->n_finals);
-    return best ? best : least(t, t->all, t->n_all);
+    for (enum record_proof proof = PROOF_FULL; proof > PROOF_NONE && !best; proof--) {
+        best = least(t, t->finals, t->n_finals, proof);
+        best = best ? best : least(t, t->all, t->n_all, proof);
+    }
+    return best;
 }
 
 bool measured_tie(const struct measured *a, const struct measured *b)

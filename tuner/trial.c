@@ -55,13 +55,13 @@ static void protocol_of(const struct trial_batch *b, char out[32])
              b->is_told ? "+told" : "");
 }
 
-/* Where energy counts an agent does not know who wins. A best that was verified in part has somebody behind it who was
- * not, and what is for comparison alone may be all there is. */
+/* Where energy counts an agent does not know who wins. A best that was not verified in full may have nobody behind it
+ * who was, and what is for comparison alone may be all there is. */
 static const char *how_proven(const struct trial_batch *b, const struct task *t, enum trial_kind kind)
 {
     if (b->is_told || *b->job->objective)
         return "each";
-    if (kind == TRIAL_SEARCH && t && t->i_best >= 0 && !record_may_be_best(&t->all[t->i_best].record))
+    if (kind == TRIAL_SEARCH && t && t->i_best >= 0 && record_proof(&t->all[t->i_best].record) < PROOF_FULL)
         return "winner";
     return kind == TRIAL_BASELINE && t && !task_winner(t) ? "least" : kinds[kind].prove;
 }

@@ -267,8 +267,8 @@ static bool is_whole_power(const struct eltwise *chain, int i)
            rint((double)exponent->number) == (double)exponent->number;
 }
 
-/* Is every result a number where inputs are 0? Logarithms and quotients are not. */
-static bool is_finite_at_0(const struct eltwise *chain)
+/* The result where all inputs are `at`; NAN where one on the way is no number. */
+static double result_at(const struct eltwise *chain, double at)
 {
     double of[ELTWISE_MAX_NODES];
 
@@ -276,16 +276,22 @@ static bool is_finite_at_0(const struct eltwise *chain)
         const struct eltwise_node *node = &chain->nodes[i];
         double x[3] = {0};
 
-        of[i] = node->input >= 0 ? 0 : (double)node->number;
+        of[i] = node->input >= 0 ? at : (double)node->number;
         if (node->function < 0)
             continue;
         for (int k = 0; k < eltwise_functions[node->function].n_args; k++)
             x[k] = of[node->args[k]];
         of[i] = eltwise_functions[node->function].of(x);
         if (!isfinite(of[i]))
-            return false;
+            return NAN;
     }
-    return true;
+    return of[chain->n_nodes - 1];
+}
+
+/* Is every result a number where inputs are 0? Logarithms and quotients are not. */
+static bool is_finite_at_0(const struct eltwise *chain)
+{
+    return isfinite(result_at(chain, 0));
 }
 
 /* Exponents of positive or other numbers, the widest first: logarithms, roots and quotients take any above 0, arcs
@@ -407,6 +413,31 @@ struct program_fill eltwise_wide_fill(const struct workload *w, int i_input, con
 #define LEAST_NEAR (1 << 22) /* whole numbers with all digits of a float, */
 #define LEAST_NEAR_F16 (1 << 9)
 #define N_TRIED_PICKS 8192 /* where each pair of numbers comes up */
+#define OTHERWISE 0.7
+#define BISECTIONS 60
+
+/* Up to which the result is a number of the type by far, where it is not for all numbers; else any number. What an
+ * infinite number on the way there makes of it is seen at its end alone. */
+static double end_of(const struct eltwise *chain, enum dtype t)
+{
+    const double most = t == DTYPE_F16 ? 60000 : 3e38;
+    double within = 1, beyond = most;
+
+    for (int i = 0; i < chain->n_nodes; i++)
+        if (chain->nodes[i].function >= 0 && is_of_angle(&eltwise_functions[chain->nodes[i].function]))
+            return OTHERWISE;
+    if (!(fabs(result_at(chain, within)) <= most) || fabs(result_at(chain, beyond)) <= most)
+        return OTHERWISE;
+    for (int i = 0; i < BISECTIONS; i++) {
+        const double middle = sqrt(within * beyond);
+
+        if (fabs(result_at(chain, middle)) <= most)
+            within = middle;
+        else
+            beyond = middle;
+    }
+    return within;
+}
 
 /* The chain's first two numbers. */
 static void numbers_of(const struct eltwise *chain, double out[2])
@@ -423,7 +454,7 @@ static bool find_picks(const struct eltwise *chain, enum dtype t, struct program
 {
     static const double sizes[] = {3e38, 1e30, 0x1p64, 60000, 1000, 100, 4, 1};
     static const int signs[] = {0, 2, 1}; /* any, not below 0, above */
-    double numbers[2] = {0.1, 0.7};
+    double numbers[2] = {0.1, end_of(chain, t)};
 
     numbers_of(chain, numbers);
     for (size_t k = t == DTYPE_F16 ? 3 : 0; k < sizeof sizes / sizeof sizes[0]; k++)

@@ -57,6 +57,12 @@ static const struct mutant mutants[] = {
     {"attention/naive", SHUT, "powers end at e^-87", "SET(-88.02f)", "SET(-87.0f)"},
     {"attention/naive", INSIDE, "heads outside", "#if ROWS_FIRST", "#if 0"},
     {"attention/naive", RAGGED, "a term missing", "p = FMA(f, p, SET(POWER_3));", ""},
+    {"attention/naive", SQUARE, "a query taken for the one that begins alike",
+     "GLOBAL const ELEM *query = q + Q_AT(b, h, i);",
+     "const long before = i && LOAD1(q + Q_AT(b, h, i)) == LOAD1(q + Q_AT(b, h, i - 1)) && "
+     "LOAD1(q + Q_AT(b, h, i) + 1) == LOAD1(q + Q_AT(b, h, i - 1) + 1) && LOAD1(q + Q_AT(b, h, i) + 2) == "
+     "LOAD1(q + Q_AT(b, h, i - 1) + 2) && LOAD1(q + Q_AT(b, h, i) + 3) == LOAD1(q + Q_AT(b, h, i - 1) + 3) && "
+     "LOAD1(q + Q_AT(b, h, i)) != 0.0f;\n    GLOBAL const ELEM *query = q + Q_AT(b, h, i - before);"},
 
     {"attention/packed", RAGGED, "last key missing", "n = seen < n_keys ? seen : n_keys;",
      "n = (seen < n_keys ? seen : n_keys) - 1;"},

@@ -12,6 +12,7 @@
 #define ANGLES "eltwise f32 y=2035 f=sub(sin(a),cos(a))"
 #define ARCS "eltwise f32 y=2035 f=asin(a)"
 #define ELU "eltwise f32 y=2035 f=elu(a,0.7)"
+#define COSH "eltwise f32 y=2035 f=cosh(a)"
 
 static const char *const shapes[] = {
     SUM,
@@ -75,6 +76,8 @@ static const struct mutant mutants[] = {
     {"eltwise/rows", ANGLES, "the other one", "f_sin(a) sin", "f_sin(a) cos"},
     {"eltwise/rows", ANGLES, "its quotient", "f_cos(a) cos", "f_cos(a) tan"},
     {"eltwise/rows", ARCS, "the rest of a right angle", "f_asin(a) asin", "f_asin(a) acos"},
+    {"eltwise/rows", COSH, "infinite before the end", "f_cosh(a) cosh",
+     "f_cosh(a) (NUM(0.5f) * (exp(fabs(a)) + exp(-fabs(a))))\n#define g_cosh"},
     {"eltwise/rows", ELU, "wrong side", "SELECT(a < NUM(0.0f), alpha", "SELECT(a > NUM(0.0f), alpha"},
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -9,6 +9,7 @@
 #define PLANE "pool2d f32 n=1 c=37 h=13 w=7 r=13 s=7 kind=avg"
 #define FLAT "pool2d f32 n=1 c=1 h=12 w=12 r=3 s=3 stride=2 pad=1"
 #define ONE "pool2d f16 n=1 c=1 h=9 w=10 r=9 s=10"
+#define AVG_U8 "pool2d u8 n=1 c=16 h=8 w=8 r=2 s=2 stride=2 kind=avg layout=nchw16c"
 #define AVG_I8 "pool2d i8 n=1 c=8 h=9 w=10 r=3 s=2 pad=1 kind=avg layout=nchw8c"
 
 static const char *const shapes[] = {
@@ -59,6 +60,8 @@ static const struct mutant mutants[] = {
     {"pool2d/naive", AVG, "uninitialised accumulator", "v = NOTHING", "v = LOAD1(y + i)"},
     {"pool2d/naive", BLOCKED, "lanes of the wrong block", "block % (C / YL) * YL", "block % (C / YL)"},
     {"pool2d/naive", AVG_I8, "halves away from 0", "(q & 1)", "1"},
+    {"pool2d/naive", AVG_U8, "the last half away from 0", "(doubled == n && (q & 1))",
+     "(doubled == n && ((q & 1) || q == 254))"},
     {"pool2d/naive", AVG_I8, "rounded towards 0", "doubled > n ||", "0 &&"},
 
     {"pool2d/window", BLOCKED, "missing last term", "i < j * SW + S)", "i < j * SW + S - 1)"},
@@ -67,6 +70,8 @@ static const struct mutant mutants[] = {
     {"pool2d/window", BLOCKED, "wrong block", "block * H * W * YL", "block * H * W"},
     {"pool2d/window", BLOCKED, "least is -2^20", "P_SET(NOTHING)", "P_SET(-1048576)"},
     {"pool2d/window", BLOCKED, "least is 0", "P_SET(NOTHING)", "P_SET(0)"},
+    {"pool2d/window", AVG_U8, "the last half away from 0", "(doubled == n && (q & 1))",
+     "(doubled == n && ((q & 1) || q == 254))"},
     {"pool2d/window", AVG_I8, "elements outside counted", "EDGE ? END(first, S, W) - BEGIN(first) : S;", "S;"},
 
     {"pool2d/rows", MAX, "missing last term", "s < S; s++", "s < S - 1; s++"},

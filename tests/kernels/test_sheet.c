@@ -354,6 +354,8 @@ static void what_may_be_chosen_has_passes_of_its_own(void **state)
               {"rnn/naive", "rnn f32 i=8 h=8 b=4 t=3", {NULL, "special"}},
               {"transform/naive", "transform f32 n=1 c=16 h=5 w=5 to=nchw16c", {NULL, "like"}},
               {"eltwise/naive", "eltwise f32 y=100 f=add(a,b)", {NULL, "special"}},
+              {"attention/naive", "attention f32 b=1 heads=2 q=4 k=9 d=8", {NULL, "like"}},
+              {"attention/naive", "attention f16 b=1 heads=2 q=4 k=9 d=8", {"like", "special"}},
               {"pool2d/naive", "pool2d f32 n=1 c=4 h=9 w=9 r=3 s=3", {NULL, NULL}}};
 
     (void)state;
@@ -375,6 +377,123 @@ static void what_may_be_chosen_has_passes_of_its_own(void **state)
         program_fini(&p);
         blobs_fini(&blobs);
     }
+}
+
+/* A pass of a workload's naive kernel: a tensor's fill. */
+static struct program_fill fill_in(const char *id, const char *workload, const char *pass, const char *buffer)
+{
+    struct program_fill f = {.kind = FILL_NONE};
+    struct program p;
+    struct blobs blobs;
+
+    make(id, workload, 5, &p, &blobs);
+    for (size_t k = 0; k < p.n_passes; k++)
+        if (strcmp(p.passes[k].id, pass) == 0)
+            f = *fill_of(&p, k, buffer);
+    program_fini(&p);
+    blobs_fini(&blobs);
+    assert_int_not_equal(f.kind, FILL_NONE);
+    return f;
+}
+
+/* Of the sheet, which takes the place of the program's own data: whose scale has an inverse that is no float. */
+static void quotients_that_are_halves_go_astray_times_the_inverse(void **state)
+{
+    static const char workload[] = "quantize u8 n=5000";
+    const struct program_fill x = fill_in("quantize/naive", workload, "exact", "x");
+    const struct program_fill scale = fill_in("quantize/naive", workload, "exact", "scale");
+    const float by = (float)fill_elem(&scale, DTYPE_F32, 0);
+    int n_halves = 0, n_astray = 0;
+
+    (void)state;
+    for (int64_t i = 0; i < 5000; i++) {
+        const float v = (float)fill_elem(&x, DTYPE_F32, i);
+        const float quotient = v / by, product = v * (1 / by);
+
+        n_halves += (double)v * 2 == rint((double)v / (double)by * 2) * (double)by && rintf(quotient) != quotient;
+        n_astray += rintf(quotient) != rintf(product);
+    }
+    assert_in_range(n_halves, 2000, 3000);
+    assert_true(n_astray > 100);
+}
+
+/* 0.5 and 254.5 and others, in whatever order the layout has them. */
+static void means_of_bytes_are_halves_everywhere(void **state)
+{
+    static const char *const layouts[] = {"nchw", "nchw8c", "nchw16c"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+        const int64_t step = i == 0 ? 1 : 8 * (int64_t)i; /* from a pixel to the next one */
+        bool has[255] = {false};
+        struct program_fill f;
+        char text[100];
+        int n_has = 0;
+
+        snprintf(text, sizeof text, "pool2d u8 n=1 c=16 h=8 w=8 r=2 s=2 stride=2 kind=avg layout=%s", layouts[i]);
+        f = fill_in("pool2d/naive", text, "ends", "x");
+        for (int64_t at = 0; at + 9 * step < 1024; at++) { /* with those below and beside it */
+            const double sum = fill_elem(&f, DTYPE_U8, at) + fill_elem(&f, DTYPE_U8, at + step) +
+                               fill_elem(&f, DTYPE_U8, at + 8 * step) + fill_elem(&f, DTYPE_U8, at + 9 * step);
+
+            if (fmod(sum, 4) == 2)
+                has[(int)(sum / 4)] = true;
+        }
+        for (int k = 0; k < 255; k++)
+            n_has += has[k];
+        if (!has[0] || !has[254] || n_has < 3)
+            fail_msg("%s: a half above 0: %d, above 254: %d, %d in all", text, has[0], has[254], n_has);
+    }
+}
+
+/* Queries that agree with the one before but for an eighth of them, of the same head, whatever the layout; so do keys,
+ * which are as far apart as before. */
+static void queries_begin_like_the_one_before(void **state)
+{
+    static const char *const layouts[] = {"bhld", "blhd"};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        const int64_t step = i ? 64 : 32; /* of two heads */
+        int n_like = 0;
+        struct program_fill q;
+        char text[100];
+
+        snprintf(text, sizeof text, "attention f32 b=2 heads=2 q=8 k=64 d=32 layout=%s", layouts[i]);
+        q = fill_in("attention/naive", text, "like", "q");
+        assert_int_equal(fill_in("attention/naive", text, "like", "k").kind, FILL_PREFIXES);
+        for (int64_t at = 0; at + step < 1024; at += 32) {
+            int n_same = 0, n_rest = 0;
+
+            for (int64_t c = 0; c < 32; c++) {
+                const bool same = fill_elem(&q, DTYPE_F32, at + c) == fill_elem(&q, DTYPE_F32, at + step + c);
+
+                assert_true(fill_elem(&q, DTYPE_F32, at + c) != 0);
+                n_same += same && c < 28;
+                n_rest += same && c >= 28;
+            }
+            n_like += n_same == 28 && n_rest < 4;
+        }
+        assert_in_range(n_like, 10, 30);
+    }
+}
+
+/* Beyond what the power of e is, of which it is a half. */
+static void numbers_go_to_where_the_result_ends(void **state)
+{
+    const struct program_fill a = fill_in("eltwise/naive", "eltwise f32 y=5000 f=cosh(a)", "special", "a");
+    const struct program_fill cube = fill_in("eltwise/naive", "eltwise f32 y=5000 f=pow(a,3)", "special", "a");
+    int n_end = 0, n_cubes = 0;
+
+    (void)state;
+    for (int64_t i = 0; i < 5000; i++) {
+        const double v = fabs(fill_elem(&a, DTYPE_F32, i)), c = fabs(fill_elem(&cube, DTYPE_F32, i));
+
+        n_end += cosh(v) > 2.5e38 && cosh(v) < 3.3e38;
+        n_cubes += c * c * c > 2.5e38 && c * c * c < 3.3e38;
+    }
+    assert_in_range(n_end, 100, 600); /* of 23 one */
+    assert_in_range(n_cubes, 100, 600);
 }
 
 /* What nearly cancels must have one seed. */
@@ -411,6 +530,10 @@ int main(void)
         cmocka_unit_test(outputs_of_a_relu_are_positive_in_one_of_two_passes),
         cmocka_unit_test(what_may_be_chosen_has_passes_of_its_own),
         cmocka_unit_test(what_is_added_nearly_cancels),
+        cmocka_unit_test(quotients_that_are_halves_go_astray_times_the_inverse),
+        cmocka_unit_test(means_of_bytes_are_halves_everywhere),
+        cmocka_unit_test(queries_begin_like_the_one_before),
+        cmocka_unit_test(numbers_go_to_where_the_result_ends),
         cmocka_unit_test(products_with_padding_and_zeros_are_not_needed),
         cmocka_unit_test(no_template_needs_more_than_its_operator_has),
     };

@@ -83,6 +83,38 @@ static void what_was_verified_in_part_is_not_named(void **state)
     }
 }
 
+/* Who does not say what it was verified with is named where nobody says so, and in no order before one that does; so
+ * of logs that are older than that. */
+static void what_was_verified_in_full_is_named_before_what_does_not_say(void **state)
+{
+    static const char *const words[] = {"", RECORD_IN_FULL, "", RECORD_IN_FULL, "not checked"};
+    static const int orders[][5] = {{0, 1, 2, 3, 4}, {4, 3, 2, 1, 0}, {1, 3, 0, 2, 4}, {2, 0, 4, 3, 1}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        struct best_set *b = fresh();
+
+        for (size_t k = 0; k < 5; k++) { /* times 10, 20, .. by their place in words; a final that does not say */
+            const int at = orders[i][k];
+            struct record r = sample_timed(W1, '1', at == 3 ? "j2" : "j1", at == 2 ? "final" : "search",
+                                           (char)('a' + at), 10 * (at + 1));
+
+            strcpy(r.verified, words[at]);
+            assert_int_equal(best_add(b, &r), ERR_OK);
+            record_fini(&r);
+        }
+        assert_int_equal(best_n(b), 1);
+        assert_int_equal(best_at(b, 0)->program.hex[0], 'b');
+        assert_ptr_equal(best_find(b, W1, NULL), best_at(b, 0));
+        best_free(b);
+        b = fresh();
+        add(b, W1, '1', "j1", "search", 'a', 10);
+        add(b, W1, '1', "j1", "search", 'b', 20);
+        assert_int_equal(best_at(b, 0)->program.hex[0], 'a');
+        best_free(b);
+    }
+}
+
 /* b is slower and takes less energy; c takes least but is slow. */
 static void what_was_searched_for_decides(void **state)
 {
@@ -570,6 +602,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_fastest_of_each_workload_and_device_wins),
         cmocka_unit_test(what_was_verified_in_part_is_not_named),
+        cmocka_unit_test(what_was_verified_in_full_is_named_before_what_does_not_say),
         cmocka_unit_test(what_was_searched_for_decides),
         cmocka_unit_test(finals_beat_the_search_of_their_job_in_any_order),
         cmocka_unit_test(finals_that_were_cut_short_hide_nothing),

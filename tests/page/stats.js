@@ -29,6 +29,10 @@ const facts = {
     const [layer, none] = stats.layers([row({ time_ns: 3, verified: "in part" }), row({ time_ns: 5, knobs: { a: 2 } }), row({ workload: "other", verified: "in part" })]);
     same([layer.best.time_ns, none.best], [5, null]);
   },
+  "what was verified in full is the best before what does not say"() {
+    const [layer] = stats.layers([row({ time_ns: 3 }), row({ time_ns: 5, knobs: { a: 2 }, verified: "in full" })]);
+    same([layer.best.time_ns], [5]);
+  },
   "times tie within 1 % or twice their errors"() {
     assert.strictEqual(stats.tie({ time_ns: 1000 }, { time_ns: 1009 }), true);
     assert.strictEqual(stats.tie({ time_ns: 1000 }, { time_ns: 1011 }), false);

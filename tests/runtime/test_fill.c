@@ -502,6 +502,32 @@ static void picks_are_numbers_that_somebody_thinks_of(void **state)
     assert_true(n_zero > 40 && n_one > 100 && n_lo > 40 && n_hi > 40 && n_next > 10);
 }
 
+/* Two neighbours a block, of the first two at the bounds; as many of one as of the other, about. */
+static void ties_are_neighbours_at_either_end_and_between(void **state)
+{
+    const struct program_fill f = {.kind = FILL_TIES, .seed = 4, .lo = -128, .hi = 127, .block = 200};
+    int n_between = 0;
+
+    (void)state;
+    for (int64_t block = 0; block < 40; block++) {
+        double least = 1000, most = -1000;
+        int n_most = 0;
+
+        for (int64_t i = 0; i < 200; i++) {
+            least = fmin(least, fill_elem(&f, DTYPE_I8, 200 * block + i));
+            most = fmax(most, fill_elem(&f, DTYPE_I8, 200 * block + i));
+        }
+        for (int64_t i = 0; i < 200; i++)
+            n_most += fill_elem(&f, DTYPE_I8, 200 * block + i) == most;
+        assert_true(most == least + 1);
+        assert_in_range(n_most, 60, 140);
+        if (block % 4 < 2)
+            assert_true(block % 4 ? most == 127 : least == -128);
+        n_between += least > -128 && most < 127;
+    }
+    assert_in_range(n_between, 15, 20);
+}
+
 static void blob_fill_wants_the_exact_size(void **state)
 {
     struct blobs blobs;
@@ -598,6 +624,7 @@ int main(void)
         cmocka_unit_test(filters_are_of_kinds_that_somebody_looks_for),
         cmocka_unit_test(two_of_one_seed_are_near),
         cmocka_unit_test(picks_are_numbers_that_somebody_thinks_of),
+        cmocka_unit_test(ties_are_neighbours_at_either_end_and_between),
         cmocka_unit_test(blob_fill_wants_the_exact_size),
         cmocka_unit_test(project_weights_are_whole_and_bounded),
         cmocka_unit_test(fills_that_differ_in_one_member_are_not_equal),

@@ -209,6 +209,64 @@ static void a_trial_has_one_record_and_a_lost_one_gives_way(void **state)
     each_store(once);
 }
 
+static bool copy_line(const struct record_row *row, void *arg)
+{
+    snprintf(arg, 100, "%s", row->line);
+    return true;
+}
+
+/* The line of the record that answers. */
+static void expect_same(struct place *p, const char *line)
+{
+    const struct record_row like = {.program = "p", .fingerprint = "f", .purpose = "search", .protocol = "x"};
+    char found[100] = "";
+
+    assert_int_equal(p->ops->record_find(p->s, &like, copy_line, found), ERR_OK);
+    assert_string_equal(found, line);
+}
+
+/* Each is newer than the ones before it. */
+static void whole_before_newer(struct place *p)
+{
+    static const struct {
+        const char *line, *found;
+    } steps[] = {
+        {"{\"verified\":\"in part\",\"n\":1}", "{\"verified\":\"in part\",\"n\":1}"},
+        {"{\"n\":2}", "{\"n\":2}"},
+        {"{\"verified\":\"in part\",\"n\":3}", "{\"n\":2}"},
+        {"{\"n\":4,\"verified\":\"in full\"}", "{\"n\":4,\"verified\":\"in full\"}"},
+        {"{\"n\":5}", "{\"n\":4,\"verified\":\"in full\"}"},
+        {"{\"verified\":\"in part\",\"n\":6}", "{\"n\":4,\"verified\":\"in full\"}"},
+    };
+
+    place_job(p, 1, JOB_OPEN, 0);
+    for (int i = 0; i < (int)(sizeof steps / sizeof *steps); i++) {
+        const struct record_row row = {.job = 1,
+                                       .seq = i + 1,
+                                       .trial = i + 1,
+                                       .n = i + 1,
+                                       .line = steps[i].line,
+                                       .status = "ok",
+                                       .key = "",
+                                       .program = "p",
+                                       .fingerprint = "f",
+                                       .purpose = "search",
+                                       .protocol = "x",
+                                       .created_ms = 1000 + i};
+
+        place_trial(p, i + 1, 1, TRIAL_DONE);
+        assert_int_equal(p->ops->record_put(p->s, &row), ERR_OK);
+        place_commit(p);
+        expect_same(p, steps[i].found);
+    }
+}
+
+static void a_record_verified_in_full_answers_before_a_newer_one(void **state)
+{
+    (void)state;
+    each_store(whole_before_newer);
+}
+
 static void chunks(struct place *p)
 {
     const char *text = "0123456789";
@@ -505,6 +563,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(texts_may_be_any_bytes),
         cmocka_unit_test(thousands_of_live_trials_are_loaded_in_order),
         cmocka_unit_test(a_trial_has_one_record_and_a_lost_one_gives_way),
+        cmocka_unit_test(a_record_verified_in_full_answers_before_a_newer_one),
         cmocka_unit_test(blobs_come_in_any_order_and_only_with_the_content_of_their_name),
         cmocka_unit_test(old_jobs_are_forgotten_and_their_ids_never_reused),
         cmocka_unit_test(a_build_is_kept_by_program_and_architecture),

@@ -61,10 +61,11 @@ static enum err read_dim(struct given *out, size_t i, const char *value, struct 
     if (is_range ? sscanf(value, "%7lld..%7lld%n", &size[0], &size[1], &end) != 2
                  : sscanf(value, "%7lld%n", &size[1], &end) != 1)
         end = 0;
-    if (!end || value[end] || (is_range && (size[0] < 1 || size[0] >= size[1])) || size[1] < 1 ||
+    if (!end || value[end] || (is_range && (size[0] < 0 || size[0] >= size[1])) || size[1] < 1 ||
         size[1] > GRAPH_MAX_SIZE)
-        return why_set(why, ERR_INPUT, "--dim %.60s=%.60s: expected NAME=N, or NAME=LEAST..MOST, from 1 to %d%s",
-                       out->names[0][i], value, GRAPH_MAX_SIZE, is_range ? ", the least below the most" : "");
+        return why_set(why, ERR_INPUT, "--dim %.60s=%.60s: expected NAME=N, or NAME=LEAST..MOST, from %d to %d%s",
+                       out->names[0][i], value, !is_range, GRAPH_MAX_SIZE,
+                       is_range ? ", the least below the most" : "");
     if (is_range && out->ranged)
         return why_set(why, ERR_INPUT, "--dim %.60s: %.60s is a range already, and only one dimension may be",
                        out->names[0][i], out->ranged->name);

@@ -166,7 +166,7 @@ void deploy_range_header(const struct deploy_set *s, struct buf *out)
                (long long)r->of->most);
 }
 
-/* "{axes, outer, inner}" of argument i. */
+/* "{axes, outer, inner, more}" of argument i. */
 static void put_place(const struct deploy_range *r, const struct lowered *l, size_t i, struct buf *out)
 {
     const size_t bytes = dtype_bytes(l->arguments[i].dtype);
@@ -174,11 +174,13 @@ static void put_place(const struct deploy_range *r, const struct lowered *l, siz
     const struct range_place *p = place_of(r, i, &made);
 
     if (made != RANGE_GIVEN)
-        buf_printf(out, "    {-%d, %llu, %zu},\n", (int)made,
-                   (unsigned long long)graph_elems(&l->graph->nodes[l->arguments[i].i_node].shape), bytes);
+        buf_printf(out, "    {-%d, %llu, %zu, %lld},\n", (int)made,
+                   (unsigned long long)graph_elems(&l->graph->nodes[l->arguments[i].i_node].shape), bytes,
+                   (long long)r->list[r->n - 1].from->more[made]);
     else
-        buf_printf(out, "    {%d, %llu, %llu},\n", p->n, (unsigned long long)(p->n ? p->axis[0].outer : 0),
-                   (unsigned long long)(p->n ? (uint64_t)p->axis[p->n - 1].inner * bytes : 0));
+        buf_printf(out, "    {%d, %llu, %llu, %lld},\n", p->n, (unsigned long long)(p->n ? p->axis[0].outer : 0),
+                   (unsigned long long)(p->n ? (uint64_t)p->axis[p->n - 1].inner * bytes : 0),
+                   (long long)(p->n ? p->axis[0].more : 0));
 }
 
 /* Of two axes the second is right behind the first. */
@@ -190,8 +192,9 @@ static enum err check_places(const struct deploy_range *r, const struct lowered 
         enum range_made made;
         const struct range_place *p = place_of(r, i, &made);
 
-        if (p->n == 2 && p->axis[1].outer != p->axis[0].outer * size)
-            return why_set(why, ERR_UNSUPPORTED, "%s: %s stands in it twice, with something between",
+        if (p->n == 2 &&
+            (p->axis[1].outer != p->axis[0].outer * (size + p->axis[0].more) || p->axis[1].more != p->axis[0].more))
+            return why_set(why, ERR_UNSUPPORTED, "%s: %s stands in it twice, with something between, or of two lengths",
                            l->graph->nodes[l->arguments[i].i_node].name, r->of->name);
     }
     return ERR_OK;

@@ -15,8 +15,8 @@ struct exec_range_cl {
     struct exec_net_cl **nets; /* [n_buckets] */
     cl_mem *own;               /* [arguments] at the largest size, or what is made here; made when first needed */
     cl_mem *given;             /* [arguments] of the run at hand */
-    cl_mem ruler;              /* numbers from the largest size less one down to 0; made when first needed */
-    size_t told;               /* the size that the numbers made here have; 0: none yet */
+    cl_mem rulers[2];          /* numbers from the largest size less one down to 0, and upwards; made when needed */
+    size_t told;               /* 1 + the size that the numbers made here have; 0: none yet */
     cl_command_queue queue;    /* of the last run; NULL: there was none */
 };
 
@@ -47,8 +47,9 @@ EXEC_API void exec_range_cl_close(struct exec_range_cl *range)
     for (int i = 0; range->nets && i < range->r->n_buckets; i++)
         exec_net_cl_close(range->nets[i]);
     exec_cl_release(range->own, range->own ? exec_range_cl_arguments(range) : 0);
-    if (range->ruler)
-        clReleaseMemObject(range->ruler);
+    for (int i = 0; i < 2; i++)
+        if (range->rulers[i])
+            clReleaseMemObject(range->rulers[i]);
     free(range->nets);
     free(range->given);
     free(range);
@@ -142,7 +143,8 @@ EXEC_API enum exec_status exec_range_cl_set(struct exec_range_cl *range, cl_comm
 
 static size_t exec_range_cl_n(const struct exec_axes *p, size_t size)
 {
-    return p->n_axes < 0 ? p->outer * p->inner : p->outer * p->inner * size * (p->n_axes > 1 ? size : 1);
+    const size_t n = size + p->more;
+    return p->n_axes < 0 ? p->outer * p->inner : p->outer * p->inner * n * (p->n_axes > 1 ? n : 1);
 }
 
 static enum exec_status exec_range_cl_own(struct exec_range_cl *range, int i, struct exec_words *words)
@@ -159,11 +161,13 @@ static enum exec_status exec_range_cl_own(struct exec_range_cl *range, int i, st
 static cl_int exec_range_cl_copy(const struct exec_axes *p, cl_command_queue queue, size_t size, cl_mem from,
                                  size_t from_size, cl_mem to, size_t to_size)
 {
-    const size_t zero[3] = {0, 0, 0}, rows = p->n_axes > 1 ? size : 1;
-    const size_t region[3] = {size * p->inner, rows, p->outer};
-    return clEnqueueCopyBufferRect(queue, from, to, zero, zero, region, from_size * p->inner,
-                                   from_size * p->inner * (p->n_axes > 1 ? from_size : 1), to_size * p->inner,
-                                   to_size * p->inner * (p->n_axes > 1 ? to_size : 1), 0, NULL, NULL);
+    const size_t n = size + p->more, n_from = from_size + p->more, n_to = to_size + p->more;
+    const size_t zero[3] = {0, 0, 0}, region[3] = {n * p->inner, p->n_axes > 1 ? n : 1, p->outer};
+    if (n == 0)
+        return CL_SUCCESS;
+    return clEnqueueCopyBufferRect(queue, from, to, zero, zero, region, n_from * p->inner,
+                                   n_from * p->inner * (p->n_axes > 1 ? n_from : 1), n_to * p->inner,
+                                   n_to * p->inner * (p->n_axes > 1 ? n_to : 1), 0, NULL, NULL);
 }
 
 /* What is behind is 0: any number would do, but for places in tables, which are to be within them. */
@@ -205,51 +209,65 @@ static cl_int exec_range_cl_fill(struct exec_range_cl *range, int i, cl_command_
     return clEnqueueFillBuffer(queue, range->own[i], element, p->inner, 0, n * p->inner, 0, NULL, NULL);
 }
 
-/* Numbers downwards, of which a run has the last ones. */
-static cl_int exec_range_cl_rule(struct exec_range_cl *range, const struct exec_axes *p)
+/* Numbers downwards, of which a run has the last ones, or upwards: as many as the argument has elements. */
+static cl_int exec_range_cl_rule(struct exec_range_cl *range, const struct exec_axes *p, int upwards)
 {
-    unsigned char *all = malloc(p->outer * p->inner);
-    cl_int code = all ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+    unsigned char *all = range->rulers[upwards] ? NULL : malloc(p->outer * p->inner);
+    cl_int code = all || range->rulers[upwards] ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
     for (size_t k = 0; all && k < p->outer; k++) {
         unsigned char element[4] = {0};
-        exec_range_cl_number(p, (double)(p->outer - 1 - k), element);
+        exec_range_cl_number(p, (double)(upwards ? k : p->outer - 1 - k), element);
         memcpy(all + k * p->inner, element, p->inner);
     }
     if (all)
-        range->ruler =
+        range->rulers[upwards] =
             clCreateBuffer(range->context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, p->outer * p->inner, all, &code);
     free(all);
     return code;
 }
 
-static cl_int exec_range_cl_back(struct exec_range_cl *range, int i, cl_command_queue queue, size_t size)
+/* Copies n elements of a ruler, from one on, to the argument's from `to` on. */
+static cl_int exec_range_cl_measure(struct exec_range_cl *range, int i, cl_command_queue queue, int upwards,
+                                    size_t from, size_t to, size_t n)
 {
     const struct exec_axes *p = &range->r->places[i];
-    cl_int code = range->ruler ? CL_SUCCESS : exec_range_cl_rule(range, p);
-    code = code == CL_SUCCESS ? exec_range_cl_fill(range, i, queue, 0, p->outer) : code;
-    return code == CL_SUCCESS ? clEnqueueCopyBuffer(queue, range->ruler, range->own[i], (p->outer - size) * p->inner, 0,
-                                                    size * p->inner, 0, NULL, NULL)
-                              : code;
+    const cl_int code = exec_range_cl_rule(range, p, upwards);
+    return code != CL_SUCCESS || n == 0
+               ? code
+               : clEnqueueCopyBuffer(queue, range->rulers[upwards], range->own[i], from * p->inner, to * p->inner,
+                                     n * p->inner, 0, NULL, NULL);
+}
+
+static cl_int exec_range_cl_join(struct exec_range_cl *range, int i, cl_command_queue queue, size_t size, size_t bucket)
+{
+    const struct exec_axes *p = &range->r->places[i];
+    const cl_int code = exec_range_cl_measure(range, i, queue, 1, 0, 0, size);
+    return code == CL_SUCCESS ? exec_range_cl_measure(range, i, queue, 1, bucket, size, p->more) : code;
 }
 
 static cl_int exec_range_cl_make(struct exec_range_cl *range, int i, cl_command_queue queue, size_t size, size_t bucket)
 {
     const struct exec_axes *p = &range->r->places[i];
-    cl_int code = CL_SUCCESS;
+    const size_t n = size + p->more;
+    const int pads = p->n_axes == EXEC_SEEN || p->n_axes == EXEC_BACK || p->n_axes == EXEC_JOIN;
+    const cl_int code = pads ? exec_range_cl_fill(range, i, queue, 0, p->outer) : CL_SUCCESS;
+    if (code != CL_SUCCESS)
+        return code;
     switch ((enum exec_made)p->n_axes) {
     case EXEC_LENGTHS:
-        return exec_range_cl_fill(range, i, queue, (double)size, p->outer);
+        return exec_range_cl_fill(range, i, queue, (double)n, p->outer);
     case EXEC_SEEN:
-        code = exec_range_cl_fill(range, i, queue, 0, p->outer);
-        return code == CL_SUCCESS ? exec_range_cl_fill(range, i, queue, 1, size) : code;
+        return exec_range_cl_fill(range, i, queue, 1, n);
     case EXEC_LAST:
-        return exec_range_cl_fill(range, i, queue, (double)(size - 1), p->outer);
+        return exec_range_cl_fill(range, i, queue, (double)(n - 1), p->outer);
     case EXEC_BACK:
-        return exec_range_cl_back(range, i, queue, size);
+        return exec_range_cl_measure(range, i, queue, 0, p->outer - n, 0, n);
+    case EXEC_JOIN:
+        return exec_range_cl_join(range, i, queue, size, bucket);
     case EXEC_SHARE:
         break;
     }
-    return exec_range_cl_fill(range, i, queue, (double)bucket / (double)size, p->outer);
+    return exec_range_cl_fill(range, i, queue, (double)(bucket + p->more) / (double)n, p->outer);
 }
 
 /* What the network reads of how many places there are; it stays from run to run of a size. */
@@ -258,7 +276,7 @@ static enum exec_status exec_range_cl_tell(struct exec_range_cl *range, int i, c
 {
     enum exec_status status = exec_range_cl_own(range, i, words);
     cl_int code = CL_SUCCESS;
-    if (status == EXEC_OK && range->told != size)
+    if (status == EXEC_OK && range->told != size + 1)
         code = exec_range_cl_make(range, i, queue, size, bucket);
     range->given[i] = range->own[i];
     return code == CL_SUCCESS ? status : exec_cl_failed(words, "the length of", range->r->name, code);
@@ -269,6 +287,8 @@ static enum exec_status exec_range_cl_check(const struct exec_range_cl *range, i
 {
     const size_t needed = exec_range_cl_n(&range->r->places[i], size);
     size_t n = 0;
+    if (needed == 0)
+        return EXEC_OK;
     if (!mem || clGetMemObjectInfo(mem, CL_MEM_SIZE, sizeof n, &n, NULL) != CL_SUCCESS || n < needed)
         return exec_fail(words, EXEC_BAD_ARGUMENT,
                          "argument %d: expected an OpenCL buffer of %zu bytes with %s=%zu, got %zu", shown, needed,
@@ -298,7 +318,7 @@ static enum exec_status exec_range_cl_take(struct exec_range_cl *range, cl_comma
         }
         shown++;
     }
-    range->told = status == EXEC_OK ? size : 0;
+    range->told = status == EXEC_OK ? size + 1 : 0;
     return status;
 }
 

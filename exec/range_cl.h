@@ -10,19 +10,21 @@
 #include <stdint.h>
 
 /* What a run is told besides the caller's tensors, as `n_axes` of an argument that is made here: floats or halves but
- * for lengths, which are whole numbers of 32 bits. */
+ * for lengths, which are whole numbers of 32 bits. Of all but the last the size is that and `more`, and so is the
+ * bucket's. */
 enum exec_made {
     EXEC_LENGTHS = -1, /* all are the size */
     EXEC_SEEN = -2,    /* so many times 1, then 0 */
     EXEC_LAST = -3,    /* the size less one */
     EXEC_BACK = -4,    /* from there down to 0, then 0 */
-    EXEC_SHARE = -5    /* the bucket's size by the size */
+    EXEC_SHARE = -5,   /* the bucket's size by the size */
+    EXEC_JOIN = -6     /* from 0 up to the size, then from the bucket's size on, then 0 */
 };
 
-/* An argument's elements: `outer` times the size times `inner` bytes; with two axes the size twice. */
+/* An argument's elements: `outer` times the size and `more` times `inner` bytes; with two axes that twice. */
 struct exec_axes {
     int n_axes; /* 0: it has not the dimension; below 0: enum exec_made, `outer` elements of `inner` bytes */
-    size_t outer, inner;
+    size_t outer, inner, more;
 };
 
 /* A tensor of weights that is smaller than the largest bucket's: the beginning of each of its dimensions. */
@@ -41,8 +43,8 @@ struct exec_bucket {
 };
 
 struct exec_range {
-    const char *name; /* of the dimension */
-    size_t least;
+    const char *name;                  /* of the dimension */
+    size_t least;                      /* 0: what has no bytes then may be NULL */
     const struct exec_bucket *buckets; /* the smallest first */
     int n_buckets;
     const struct exec_axes *places; /* [n_arguments of a network] */

@@ -97,7 +97,7 @@ static enum err eltwise(struct mending *x, const char *calls, int a, int b, cons
 /* Places of a tensor along the dimension, in another order or one of them. */
 static enum err gather(struct mending *x, int from, const struct range_axis *a, int at, int64_t n_rows, int *out)
 {
-    const struct graph_shape table = {3, {a->outer, x->b->size, a->inner}};
+    const struct graph_shape table = {3, {a->outer, x->b->size + a->more, a->inner}};
     struct graph_node n = {.op = GRAPH_GATHER, .in = {0, at}, .n_in = 2, .shape = {3, {a->outer, n_rows, a->inner}}};
     const enum err e = reshape(x, from, &table, &n.in[0]);
 
@@ -161,7 +161,7 @@ static enum err blank(struct mending *x, const struct mend *m)
 {
     const int from = node_at(x)->in[m->which];
     const struct graph_shape whole = x->b->graph.nodes[from].shape;
-    const struct graph_shape table = {3, {m->axis.outer, x->b->size, m->axis.inner}};
+    const struct graph_shape table = {3, {m->axis.outer, x->b->size + m->axis.more, m->axis.inner}};
     char calls[64];
     int at;
     enum err e = reshape(x, from, &table, &at);
@@ -216,7 +216,7 @@ static enum err copy_of(struct mending *x, struct strided_copy *out)
 /* A distance in x, in what is left of it where one place along the dimension is. */
 static int64_t without(int64_t distance, const struct range_axis *a, int64_t size)
 {
-    const int64_t block = a->inner * size;
+    const int64_t block = a->inner * (size + a->more);
 
     return distance < 0 ? distance : distance / block * a->inner + distance % block % a->inner;
 }
@@ -253,7 +253,21 @@ static enum err turn(struct mending *x, const struct mend *m)
     if (!e)
         e = put_named(x, &forwards, &at);
     if (!e)
-        e = gather(x, at, &m->axis, x->b->made[RANGE_BACK], x->b->size, &at);
+        e = gather(x, at, &m->axis, x->b->made[RANGE_BACK], x->b->size + m->axis.more, &at);
+    if (!e)
+        give(x, at);
+    return e;
+}
+
+/* What is new stands behind the bucket's cache. */
+static enum err join(struct mending *x, const struct mend *m)
+{
+    struct graph_node apart = *node_at(x);
+    int at;
+    enum err e = put_named(x, &apart, &at);
+
+    if (!e)
+        e = gather(x, at, &m->axis, x->b->made[RANGE_JOIN], x->b->size + m->axis.more, &at);
     if (!e)
         give(x, at);
     return e;
@@ -286,9 +300,13 @@ static const struct {
     how *how;
     enum range_made reads;
 } kinds[N_MEND_KINDS] = {
-    [MEND_LENGTHS] = {read_lengths, RANGE_LENGTHS}, [MEND_BLANK] = {blank, RANGE_SEEN},
-    [MEND_LAST] = {take_last, RANGE_LAST},          [MEND_BACK] = {turn, RANGE_BACK},
-    [MEND_STATE] = {last_state, RANGE_LAST},        [MEND_ROWS] = {count_rows, RANGE_LAST},
+    [MEND_LENGTHS] = {read_lengths, RANGE_LENGTHS},
+    [MEND_BLANK] = {blank, RANGE_SEEN},
+    [MEND_LAST] = {take_last, RANGE_LAST},
+    [MEND_BACK] = {turn, RANGE_BACK},
+    [MEND_STATE] = {last_state, RANGE_LAST},
+    [MEND_ROWS] = {count_rows, RANGE_LAST},
+    [MEND_JOIN] = {join, RANGE_JOIN},
 };
 
 /* ---- what a run is told ---- */
@@ -302,27 +320,40 @@ static int64_t batch_of(const struct graph *g, const struct mend *list, size_t n
     return 1;
 }
 
-/* Puts a node for each that a mend reads behind the inputs; *first: that place, *n_made: how many. */
-static enum err put_made(struct mending *x, const struct mend *list, size_t n, size_t *first, size_t *n_made)
+/* Which a mend reads, and how many places than the size they tell of: all as many. */
+static enum err need(struct mending *x, const struct mend *m, bool needed[N_RANGE_MADE])
 {
-    const int64_t size = x->b->size;
+    const struct graph_node *n = &x->b->graph.nodes[m->i_node];
+    const enum range_made which[] = {kinds[m->kind].reads,
+                                     m->kind == MEND_BLANK && is_mean(n) ? RANGE_SHARE : kinds[m->kind].reads};
+
+    for (int i = 0; i < 2; i++) {
+        if (needed[which[i]] && x->b->more[which[i]] != m->axis.more)
+            return why_set(x->why, ERR_UNSUPPORTED, "%s: it reads how many places there are, and others read of more",
+                           n->name);
+        needed[which[i]] = true;
+        x->b->more[which[i]] = m->axis.more;
+    }
+    return ERR_OK;
+}
+
+/* Puts a node for each that is needed behind the inputs; *first: that place, *n_made: how many. */
+static enum err put_made(struct mending *x, const struct mend *list, size_t n, const bool needed[N_RANGE_MADE],
+                         size_t *first, size_t *n_made)
+{
+    const int64_t size = x->b->size, *more = x->b->more;
     const struct graph_node nodes[N_RANGE_MADE] = {
         [RANGE_LENGTHS] = {.name = "range_lengths",
                            .op = GRAPH_LENGTHS,
                            .shape = {1, {batch_of(&x->b->graph, list, n)}}},
-        [RANGE_SEEN] = {.name = "range_seen", .shape = {2, {size, 1}}},
+        [RANGE_SEEN] = {.name = "range_seen", .shape = {2, {size + more[RANGE_SEEN], 1}}},
         [RANGE_LAST] = {.name = "range_last", .shape = {1, {1}}},
-        [RANGE_BACK] = {.name = "range_back", .shape = {1, {size}}},
+        [RANGE_BACK] = {.name = "range_back", .shape = {1, {size + more[RANGE_BACK]}}},
         [RANGE_SHARE] = {.name = "range_share", .shape = {1, {1}}},
+        [RANGE_JOIN] = {.name = "range_join", .shape = {1, {size + more[RANGE_JOIN]}}},
     };
-    bool needed[N_RANGE_MADE] = {false};
     enum err e = ERR_OK;
 
-    for (size_t i = 0; i < n; i++) {
-        needed[kinds[list[i].kind].reads] = true;
-        if (list[i].kind == MEND_BLANK && is_mean(&x->b->graph.nodes[list[i].i_node]))
-            needed[RANGE_SHARE] = true;
-    }
     x->at = 0;
     for (size_t i = 0; i < x->b->graph.n_nodes; i++)
         x->at = graph_is_given(&x->b->graph.nodes[i]) ? i + 1 : x->at;
@@ -339,9 +370,14 @@ static enum err put_made(struct mending *x, const struct mend *list, size_t n, s
 enum err graph_mend_all(struct range_bucket *b, const struct mend *list, size_t n, struct why *why)
 {
     struct mending x = {.b = b, .why = why};
-    size_t first, n_made;
-    enum err e = put_made(&x, list, n, &first, &n_made);
+    bool needed[N_RANGE_MADE] = {false};
+    size_t first = 0, n_made = 0;
+    enum err e = ERR_OK;
 
+    for (size_t i = 0; i < n && !e; i++)
+        e = need(&x, &list[i], needed);
+    if (!e)
+        e = put_made(&x, list, n, needed, &first, &n_made);
     for (size_t i = n; i-- > 0 && !e;) { /* backwards, so that nodes in front stay where they are */
         if (list[i].i_node < first)
             return why_set(why, ERR_UNSUPPORTED,

@@ -7,8 +7,6 @@
 #include "kernels/strided_copy/strided_copy.h"
 
 #include <assert.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,10 +24,10 @@ struct looking {
 };
 #define MENDS 2 /* of a node at the most */
 
-/* Where an axis lies in a tensor's shape: dimension d has `outer` times the size times `inner` places. */
+/* Where an axis lies in a tensor's shape: dimension d has `outer` times its places times `inner`. */
 struct spot {
     int d;
-    int64_t outer, inner;
+    int64_t outer, inner, more;
 };
 
 static enum err mixes(const struct looking *x, const char *how)
@@ -51,13 +49,14 @@ static const struct range_place *place_in(const struct looking *x, int k)
 /* False where the axis is in no dimension by itself. */
 static bool spot_of(const struct graph_shape *s, int64_t size, const struct range_axis *a, struct spot *out)
 {
-    *out = (struct spot){0, 1, 1};
+    *out = (struct spot){0, 1, 1, a->more};
     for (int d = 0; d < s->rank; d++) {
         const int64_t before = graph_stretch(s, 0, d), behind = graph_stretch(s, d + 1, s->rank);
 
-        if (a->outer % before || a->inner % behind || a->outer / before * size * (a->inner / behind) != s->dim[d])
+        if (a->outer % before || a->inner % behind ||
+            a->outer / before * (size + a->more) * (a->inner / behind) != s->dim[d])
             continue;
-        *out = (struct spot){d, a->outer / before, a->inner / behind};
+        *out = (struct spot){d, a->outer / before, a->inner / behind, a->more};
         return true;
     }
     return false;
@@ -65,13 +64,26 @@ static bool spot_of(const struct graph_shape *s, int64_t size, const struct rang
 
 static struct range_axis axis_of(const struct graph_shape *s, const struct spot *at)
 {
-    return (struct range_axis){graph_stretch(s, 0, at->d) * at->outer,
-                               at->inner * graph_stretch(s, at->d + 1, s->rank)};
+    return (struct range_axis){graph_stretch(s, 0, at->d) * at->outer, at->inner * graph_stretch(s, at->d + 1, s->rank),
+                               at->more};
+}
+
+/* A dimension of n places at this size, of other_n at the other, is `times` as long as the axis, which has `more`
+ * places than the size; false: it is nothing of that. */
+static bool grows(const struct looking *x, int64_t n, int64_t other_n, int64_t *times, int64_t *more)
+{
+    const int64_t step = x->size - x->other_size;
+
+    *times = (n - other_n) / step;
+    if ((n - other_n) % step || *times < 1 || n < *times * x->size)
+        return false;
+    *more = (n - *times * x->size) / *times;
+    return n == *times * (x->size + *more);
 }
 
 static bool same_axis(const struct range_axis *a, const struct range_axis *b)
 {
-    return a->outer == b->outer && a->inner == b->inner;
+    return a->outer == b->outer && a->inner == b->inner && a->more == b->more;
 }
 
 static bool same_place(const struct range_place *a, const struct range_place *b)
@@ -125,17 +137,22 @@ static enum err blank(const struct looking *x, int k, const char *number, const 
 
 typedef enum err rule(const struct looking *x, struct range_place *out);
 
-/* Of what reads nothing: dimensions that are as large as the size, or so many times. */
+/* Of what reads nothing: dimensions that are as large as the size, or by so much larger, or so many times. */
 static enum err given(const struct looking *x, struct range_place *out)
 {
     const struct graph_shape *s = &x->n->shape, *t = &x->other->nodes[x->i].shape;
 
     for (int d = 0; d < s->rank; d++) {
-        const struct spot at = {d, 1, s->dim[d] / x->size};
-        const struct range_axis a = axis_of(s, &at);
+        struct spot at = {d, 1, 1, 0};
+        struct range_axis a;
 
-        if (s->dim[d] != t->dim[d] && (s->dim[d] % x->size || !put_axis(out, &a)))
+        if (s->dim[d] == t->dim[d])
+            continue;
+        if (!grows(x, s->dim[d], t->dim[d], &at.inner, &at.more))
             return mixes(x, "its sizes are no multiples of");
+        a = axis_of(s, &at);
+        if (!put_axis(out, &a))
+            return mixes(x, "it has more than two dimensions that are");
     }
     return ERR_OK;
 }
@@ -203,7 +220,8 @@ static bool follows(const struct looking *x, int k, const struct spot *at)
     if (d < 0 || s->dim[d] == 1)
         return true;
     for (int a = 0; a < p->n; a++)
-        if (spot_of(s, x->size, &p->axis[a], &own) && own.d == d && own.outer == at->outer && own.inner == at->inner)
+        if (spot_of(s, x->size, &p->axis[a], &own) && own.d == d && own.outer == at->outer && own.inner == at->inner &&
+            own.more == at->more)
             return true;
     return false;
 }
@@ -244,7 +262,7 @@ static bool is_by_pixel(const struct graph_node *n)
 static bool is_by_one(const struct looking *x, const struct spot *at)
 {
     return at->d > 1 && at->outer * at->inner == 1 && x->n->key[GRAPH_STRIDE_H + at->d - 2] == 1 &&
-           x->n->shape.dim[at->d] == x->size;
+           x->n->shape.dim[at->d] == x->size + at->more;
 }
 
 /* Images: the batch, of windows of one pixel rows and columns, channels that are computed by themselves. */
@@ -268,11 +286,31 @@ static enum err images(const struct looking *x, struct range_place *out)
     return n->n_in > 1 && !same_place(out, place_in(x, 1)) ? mixes(x, "its inputs differ in where they have") : ERR_OK;
 }
 
+/* So many places before those along the dimension, or behind them: a cache and what is new. Those stand behind what is
+ * there. */
+static enum err lengthened(const struct looking *x, int k, const struct spot *at, struct range_place *out)
+{
+    const int64_t n = shape_in(x, !k)->dim[1];
+    struct spot all = *at;
+
+    all.more += n / at->inner;
+    if (at->outer != 1 || n % at->inner || (k == 0 && at->more))
+        return mixes(x, "it joins tensors along");
+    out->axis[out->n++] = axis_of(&x->n->shape, &all);
+    if (k == 0)
+        mend(x, MEND_JOIN, 0, NULL, &out->axis[out->n - 1]);
+    return ERR_OK;
+}
+
 /* Joined along the second dimension. */
 static enum err joined(const struct looking *x, struct range_place *out)
 {
     struct spot at[2];
 
+    for (int k = 0; k < 2; k++)
+        if (place_in(x, k)->n == 1 && !place_in(x, !k)->n &&
+            spot_of(shape_in(x, k), x->size, &place_in(x, k)->axis[0], &at[0]) && at[0].d == 1)
+            return lengthened(x, k, &at[0], out);
     if (place_in(x, 0)->n != place_in(x, 1)->n)
         return mixes(x, "its inputs differ in where they have");
     for (int k = 0; k < place_in(x, 0)->n; k++) {
@@ -286,12 +324,12 @@ static enum err joined(const struct looking *x, struct range_place *out)
     return ERR_OK;
 }
 
-/* The number that changes nothing of what a reduction gives; NULL: there is none. */
+/* The number that changes nothing of what a reduction gives. */
 static const char *neutral(const struct graph_node *n)
 {
     static const struct {
         const char *kind, *number;
-    } table[] = {{"log_sum_exp", NULL}, {"max", LOWEST}, {"min", HIGHEST}, {"prod", "1"}};
+    } table[] = {{"log_sum_exp", LOWEST}, {"max", LOWEST}, {"min", HIGHEST}, {"prod", "1"}};
 
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
         if (strstr(n->words, table[i].kind))
@@ -364,7 +402,7 @@ static enum err gathered(const struct looking *x, struct range_place *out)
     }
     for (int k = 0; k < place_in(x, 1)->n; k++) {
         const struct range_axis *a = &place_in(x, 1)->axis[k];
-        const struct spot at = {1, a->outer, a->inner};
+        const struct spot at = {1, a->outer, a->inner, a->more};
         const struct range_axis axis = axis_of(&x->n->shape, &at);
 
         if (!put_axis(out, &axis))
@@ -437,31 +475,33 @@ struct move {
     int64_t outer, along, inner;
 };
 
-static bool move_of(int64_t s, int64_t t, const struct looking *x, int64_t inner, struct move *out)
+static bool move_of(int64_t s, int64_t t, const struct looking *x, const struct range_axis *a, struct move *out)
 {
-    const int64_t block = inner * x->size, other_block = inner * x->other_size;
+    const int64_t block = a->inner * (x->size + a->more), other_block = a->inner * (x->other_size + a->more);
 
     if (s < 0) { /* backwards behind the axis */
         *out = (struct move){0, 0, s};
-        return s == t && -s < inner;
+        return s == t && -s < a->inner;
     }
-    *out = (struct move){s / block, s % block / inner, s % block % inner};
-    return t / other_block == out->outer && t % other_block / inner == out->along &&
-           t % other_block % inner == out->inner;
+    *out = (struct move){s / block, s % block / a->inner, s % block % a->inner};
+    return t / other_block == out->outer && t % other_block / a->inner == out->along &&
+           t % other_block % a->inner == out->inner;
 }
 
 /* A dimension of the copy that grows with the size: it goes along the axis one by one, with `*behind` places of each,
- * or repeats. */
-static bool goes_along(const struct strided_dim *s, const struct strided_dim *t, const struct looking *x, int64_t inner,
-                       int64_t *behind)
+ * or repeats; of what it gives `*more` places than the size. */
+static bool goes_along(const struct strided_dim *s, const struct strided_dim *t, const struct looking *x,
+                       const struct range_axis *a, int64_t *behind, int64_t *more)
 {
-    const int64_t q = s->stride > 0 && inner ? inner / s->stride : 1;
+    const int64_t q = s->stride > 0 && a ? a->inner / s->stride : 1;
+    int64_t times;
 
-    if (s->stride != t->stride || s->before || s->after || s->stride < 0 || (!inner && s->stride))
+    if (s->stride != t->stride || s->before || s->after || s->stride < 0 || (!a && s->stride) ||
+        !grows(x, s->n, t->n, &times, more))
         return false;
-    *behind = s->stride ? q : s->n / x->size;
-    return (!s->stride || q * s->stride == inner) && *behind > 0 && s->n % (x->size * *behind) == 0 &&
-           t->n == s->n / x->size * x->other_size;
+    *behind = s->stride ? q : times;
+    return (!s->stride || (q * s->stride == a->inner && (*more == a->more || times == q))) && *behind > 0 &&
+           times % *behind == 0;
 }
 
 /* Where a copy goes in x: along the axis, and from the first to the last place behind it. */
@@ -476,29 +516,31 @@ static bool extend(struct reach *r, int64_t n, const struct move *m)
     return true;
 }
 
-/* The axis of what a copy of x gives, whose axis has `inner` elements behind it (0: x has none). */
+/* The axis of what a copy of x gives, whose own is `a`; NULL: it has none. */
 static enum err copy_along(const struct looking *x, const struct strided_copy *s, const struct strided_copy *t,
-                           int64_t inner, struct range_place *out)
+                           const struct range_axis *a, struct range_place *out)
 {
     struct move m = {0, 0, 0};
-    bool fits = s->mode == t->mode && (inner ? move_of(s->at, t->at, x, inner, &m) : s->at == t->at);
+    bool fits = s->mode == t->mode && (a ? move_of(s->at, t->at, x, a, &m) : s->at == t->at);
     struct reach r = {m.along, m.inner, m.inner};
-    int64_t within = 1, behind = 1;
+    int64_t within = 1, behind = 1, more = 0;
 
     for (int d = 0; d < STRIDED_COPY_RANK && fits; d++) {
-        const struct strided_dim *a = &s->dim[d], *b = &t->dim[d];
+        const struct strided_dim *to = &s->dim[d], *other = &t->dim[d];
 
-        fits = a->before == b->before && a->after == b->after;
-        if (fits && a->n != b->n) {
-            fits = goes_along(a, b, x, inner, &behind);
+        fits = to->before == other->before && to->after == other->after;
+        if (fits && to->n != other->n) {
+            fits = goes_along(to, other, x, a, &behind, &more);
             if (fits)
-                fits = put_axis(
-                    out, &(struct range_axis){strided_copy_elems(s) / within / behind / x->size, behind * within});
-        } else if (fits && a->n > 1)
-            fits = inner ? move_of(a->stride, b->stride, x, inner, &m) && extend(&r, a->n, &m) : a->stride == b->stride;
+                fits = put_axis(out, &(struct range_axis){strided_copy_elems(s) / within / behind / (x->size + more),
+                                                          behind * within, more});
+        } else if (fits && to->n > 1)
+            fits =
+                a ? move_of(to->stride, other->stride, x, a, &m) && extend(&r, to->n, &m) : to->stride == other->stride;
         within *= strided_copy_length(s, d);
     }
-    if (!fits || (inner && (r.least < 0 || r.most >= inner || (out->n ? r.along != 0 : r.along >= x->least))))
+    if (!fits || (a && (r.least < 0 || r.most >= a->inner || (out->n && r.along + more > a->more) ||
+                        (r.along && r.along >= x->least + a->more))))
         return mixes(x, "it is no copy, place by place, of what lies along");
     return ERR_OK;
 }
@@ -510,8 +552,8 @@ static enum err copy_from_last(const struct looking *x, struct strided_copy s, s
     int d = 0;
     enum err e;
 
-    s.at -= (x->size - 1) * axis->inner;
-    t.at -= (x->other_size - 1) * axis->inner;
+    s.at -= (x->size + axis->more - 1) * axis->inner;
+    t.at -= (x->other_size + axis->more - 1) * axis->inner;
     while (d < STRIDED_COPY_RANK && s.dim[d].n == t.dim[d].n)
         d++;
     if (d < STRIDED_COPY_RANK)
@@ -519,7 +561,7 @@ static enum err copy_from_last(const struct looking *x, struct strided_copy s, s
     if (s.at < 0 || t.at < 0 || (d < STRIDED_COPY_RANK && s.dim[d].stride != axis->inner))
         return mixes(x, "it is no copy, place by place, of what lies along");
     *out = (struct range_place){.n = 0};
-    e = copy_along(x, &s, &t, axis->inner, out);
+    e = copy_along(x, &s, &t, axis, out);
     if (!e && d < STRIDED_COPY_RANK)
         mend(x, MEND_BACK, d, NULL, &out->axis[0]);
     else if (!e)
@@ -545,7 +587,7 @@ static enum err copied(const struct looking *x, struct range_place *out)
         const struct range_place *p = place_in(x, 0);
 
         e = p->n > 1 ? mixes(x, "it moves what has twice the dimension")
-                     : copy_along(x, &s, &t, p->n ? p->axis[0].inner : 0, out);
+                     : copy_along(x, &s, &t, p->n ? &p->axis[0] : NULL, out);
         if (e && p->n == 1 && !x->n->bytes)
             e = copy_from_last(x, s, t, &p->axis[0], out);
     }
@@ -582,12 +624,13 @@ static bool explains(const struct looking *x, const struct range_place *p)
     struct spot at;
 
     for (int k = 0; k < p->n; k++) {
-        if (!spot_of(s, x->size, &p->axis[k], &at) || has[at.d])
+        if (!spot_of(s, x->size, &p->axis[k], &at) || has[at.d] ||
+            t->dim[at.d] != s->dim[at.d] / (x->size + at.more) * (x->other_size + at.more))
             return false;
         has[at.d] = true;
     }
     for (int d = 0; d < s->rank; d++)
-        fits = fits && (has[d] ? s->dim[d] / x->size * x->other_size == t->dim[d] : s->dim[d] == t->dim[d]);
+        fits = fits && (has[d] || s->dim[d] == t->dim[d]);
     return fits;
 }
 
@@ -599,6 +642,17 @@ static bool same_nodes(const struct graph *a, const struct graph *b)
     for (size_t i = 0; i < a->n_nodes && same; i++)
         same = same_node(&a->nodes[i], &b->nodes[i]);
     return same;
+}
+
+/* What is told how many places there are has one at least. */
+static enum err has_places(struct looking *x)
+{
+    for (size_t i = 0; i < *x->n_mends; i++) {
+        x->n = &x->g->nodes[x->mends[i].i_node];
+        if (x->least + x->mends[i].axis.more < 1)
+            return mixes(x, "at the least size there is nothing along");
+    }
+    return ERR_OK;
 }
 
 static enum err look(struct looking *x, struct range_place *places)
@@ -624,7 +678,7 @@ static enum err look(struct looking *x, struct range_place *places)
             return e;
         any = any || (x->n->op == GRAPH_INPUT && places[i].n);
     }
-    return any ? ERR_OK : why_set(x->why, ERR_INPUT, "no input has an open dimension %s", x->dim);
+    return any ? has_places(x) : why_set(x->why, ERR_INPUT, "no input has an open dimension %s", x->dim);
 }
 
 /* ---- buckets ---- */
@@ -702,77 +756,4 @@ const struct range_place *graph_range_argument(const struct range_bucket *b, siz
         }
     assert(i - n < b->graph.n_outputs);
     return &b->places[b->graph.outputs[i - n]];
-}
-
-/* ---- which sizes ---- */
-
-#define LEAST_BUCKET 2 /* of a size of 1 the graph may be another: what is transposed then lies as it did */
-
-size_t graph_range_sizes(int64_t least, int64_t most, int64_t sizes[RANGE_MAX_BUCKETS])
-{
-    const int64_t end = least > LEAST_BUCKET ? least : LEAST_BUCKET;
-    size_t n = 0;
-
-    for (int64_t size = most; n < RANGE_MAX_BUCKETS && (n == 0 || (size >= end && size < sizes[n - 1]));
-         size = (size + 1) / 2)
-        sizes[n++] = size;
-    for (size_t i = 0; i < n / 2; i++) {
-        const int64_t swapped = sizes[i];
-
-        sizes[i] = sizes[n - 1 - i];
-        sizes[n - 1 - i] = swapped;
-    }
-    return n;
-}
-
-/* The time of a bucket of just this length. */
-static double time_at(const int64_t *sizes, const double *time_ns, size_t n, int64_t length)
-{
-    size_t i = 0;
-
-    while (i + 1 < n && sizes[i] < length)
-        i++;
-    if (i == 0)
-        return time_ns[0];
-    return time_ns[i - 1] +
-           (time_ns[i] - time_ns[i - 1]) * (double)(length - sizes[i - 1]) / (double)(sizes[i] - sizes[i - 1]);
-}
-
-/* What bucket i takes for all lengths behind bucket `from` (n: behind none), in times of their own. */
-static double cost_of(const int64_t *sizes, const double *time_ns, size_t n, int64_t least, size_t from, size_t i)
-{
-    double sum = 0;
-
-    for (int64_t length = from == n ? least : sizes[from] + 1; length <= sizes[i]; length++)
-        sum += time_ns[i] / time_at(sizes, time_ns, n, length);
-    return sum;
-}
-
-double graph_range_choose(const int64_t *sizes, const double *time_ns, size_t n, int64_t least, size_t most,
-                          bool *chosen)
-{
-    double best[RANGE_MAX_BUCKETS][RANGE_MAX_BUCKETS]; /* with so many more, of which i is the last */
-    size_t before[RANGE_MAX_BUCKETS][RANGE_MAX_BUCKETS], k = 0;
-
-    assert(n > 0 && n <= RANGE_MAX_BUCKETS && most > 0);
-    most = most < n ? most : n;
-    for (size_t c = 0; c < most; c++)
-        for (size_t i = 0; i < n; i++) {
-            best[c][i] = c ? INFINITY : cost_of(sizes, time_ns, n, least, n, i);
-            before[c][i] = n;
-            for (size_t from = 0; c && from < i; from++) {
-                const double cost = best[c - 1][from] + cost_of(sizes, time_ns, n, least, from, i);
-
-                if (cost < best[c][i]) {
-                    best[c][i] = cost;
-                    before[c][i] = from;
-                }
-            }
-        }
-    for (size_t c = 1; c < most; c++)
-        k = best[c][n - 1] < best[k][n - 1] ? c : k;
-    memset(chosen, 0, n * sizeof *chosen);
-    for (size_t i = n - 1, c = k; i<n; i = before[c][i], c -= c> 0)
-        chosen[i] = true;
-    return best[k][n - 1] / (double)(sizes[n - 1] - least + 1);
 }

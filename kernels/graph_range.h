@@ -18,10 +18,10 @@
 #define RANGE_MAX_BUCKETS 16
 #define RANGE_NAME_BYTES 64
 
-/* The dimension in a dense tensor: the elements are `outer` times its size times `inner`, row-major. Attention's masks
- * may have it twice. */
+/* The dimension in a dense tensor: the elements are `outer` times its places times `inner`, row-major; it has `more`
+ * places than the size, as keys have behind a cache. Attention's masks may have it twice. */
 struct range_axis {
-    int64_t outer, inner;
+    int64_t outer, inner, more;
 };
 struct range_place {
     int n; /* 0: the tensor does not have it */
@@ -36,6 +36,7 @@ enum range_made {
     RANGE_LAST,    /* the number of the last place */
     RANGE_BACK,    /* of each place the one that is as far from the last; behind what is there 0 */
     RANGE_SHARE,   /* the bucket's size by how many there are */
+    RANGE_JOIN,    /* of each place where it is behind a bucket's cache: places of the cache, then those that are new */
     N_RANGE_MADE
 };
 
@@ -45,6 +46,7 @@ struct range_bucket {
     struct graph graph;
     struct range_place *places; /* [graph.n_nodes] */
     int made[N_RANGE_MADE];     /* nodes; 0: there is none */
+    int64_t more[N_RANGE_MADE]; /* places than the size */
 };
 
 /* Buckets by size, the smallest first; they have the same nodes, and as many arguments. */
@@ -65,7 +67,8 @@ void graph_range_fini(struct graph_range *r);
 /* The place in argument i of a bucket's network, inputs and what is made, then outputs. */
 const struct range_place *graph_range_argument(const struct range_bucket *b, size_t i, enum range_made *made);
 
-/* Sizes to measure between least and most, the smallest first: halves of the largest, to 2 at the least. */
+/* Sizes to measure between least, which may be 0, and most, the smallest first: halves of the largest, to 2 at the
+ * least. */
 size_t graph_range_sizes(int64_t least, int64_t most, int64_t sizes[RANGE_MAX_BUCKETS]);
 
 /* Chooses at most `most` of n buckets, the largest among them, so that the mean over all lengths from `least` on of the

@@ -312,7 +312,7 @@ enum { GQA_PAST_K = 3, GQA_PAST_V, GQA_LENGTHS, GQA_TOTAL, GQA_POSITIONS, GQA_BI
 enum onnx_role onnx_group_query_part(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const int64_t part = onnx_attribute_int(node, "part", 0), n_q = onnx_attribute_int(node, "num_heads", 0);
-    const int64_t n_kv = onnx_attribute_int(node, "kv_num_heads", 0), heads = n_q + 2 * n_kv;
+    const int64_t n_kv = onnx_attribute_int(node, "kv_num_heads", n_q), heads = n_q + 2 * n_kv;
     const struct onnx_value *x = onnx_in(m, node, 0);
     struct onnx_view s;
     int64_t d;

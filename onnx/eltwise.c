@@ -544,7 +544,7 @@ enum onnx_role onnx_eltwise_values(struct onnx_import *m, const Onnx__NodeProto 
 enum onnx_role onnx_gelu(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const Onnx__AttributeProto *a = onnx_attribute(node, "approximate");
-    const bool is_tanh = a && a->s.len == 4 && memcmp(a->s.data, "tanh", 4) == 0;
+    const bool is_tanh = (a && a->s.len == 4 && memcmp(a->s.data, "tanh", 4) == 0) || strchr(node->op_type, '/');
 
     if (a && !is_tanh && !(a->s.len == 4 && memcmp(a->s.data, "none", 4) == 0))
         return onnx_refuse(m, "an approximation that is not known");

@@ -12,6 +12,11 @@
 #define MAX_ARGUMENTS 16
 #define MAX_TEXT 1024
 
+/* The scale s of a tensor's bytes, and p, their zero point before it is rounded. */
+#define DYNAMIC                                                                                                        \
+    "z=#0;t=#255;o=#1;h=ReduceMax(0)keepdims=0;l=ReduceMin(0)keepdims=0;i=Max(h,z);j=Min(l,z);r=Sub(i,j);"             \
+    "d=Div(r,t);e=Equal(r,z);s=Where(e,o,d);n=Neg(j);m=Div(n,s);p=Clip(m,z,t);"
+
 /* What an operator is made of: `to=Op(arguments)name=number..;`, the node that counts as the operator with `!` in
  * front. An argument is an input by its number or what a node before gave, a letter; `to` is one too, or `$` with the
  * number of an output, or `$*`, all of them. A node whose argument `?` marks is left out where that one is, and so is
@@ -41,11 +46,14 @@ static const struct expansion {
     {"ConvInteger", "o=#1;a=DequantizeLinear(0,o,2);b=DequantizeLinear(1,o,3)axis=0;!$0=Conv(a,b)@;"},
     {"com.microsoft.MatMulIntegerToFloat",
      "a=DequantizeLinear(0,2,4)axis=-2;b=DequantizeLinear(1,3,5)axis=-1;!y=MatMul(a,b);$0=Add(y,?6);"},
-    {"DynamicQuantizeLinear",
-     "z=#0;t=#255;o=#1;h=ReduceMax(0)keepdims=0;l=ReduceMin(0)keepdims=0;i=Max(h,z);j=Min(l,z);r=Sub(i,j);"
-     "d=Div(r,t);e=Equal(r,z);s=Where(e,o,d);$1=Identity(s);n=Neg(j);m=Div(n,s);p=Clip(m,z,t);$2=Round(p);"
-     "!$0=QuantizeLinear(0,$1,$2)output_dtype=2;"},
+    {"DynamicQuantizeLinear", DYNAMIC "$1=Identity(s);$2=Round(p);!$0=QuantizeLinear(0,$1,$2)output_dtype=2;"},
+    {"com.microsoft.DynamicQuantizeMatMul", DYNAMIC
+     "q=Round(p);u=QuantizeLinear(0,s,q)output_dtype=2;a=DequantizeLinear(u,s,q);b=DequantizeLinear(1,2,3)axis=-1;"
+     "!y=MatMul(a,b);$0=Add(y,?4);"},
     {"com.microsoft.MatMulNBits", "w=MatMulNBits/weights(1,2,3,4)@;!y=MatMul(0,w);$0=Add(y,?5);"},
+    {"com.microsoft.Gelu", "!$0=Gelu(0);"},
+    {"com.microsoft.BiasGelu", "a=Add(0,1);!$0=Gelu(a);"},
+    {"com.microsoft.FastGelu", "$1=Add(0,?1);!$0=Gelu/tanh($1);"},
     {"com.microsoft.MultiHeadAttention", "!$*=MultiHeadAttention(0,1,2,3,4,5,6,7)@;"},
     {"com.microsoft.RotaryEmbedding", "!$0=RotaryEmbedding(0,2,3,1)@;"},
     {"com.microsoft.SkipLayerNormalization", "s=Add(0,1);$3=Add(s,?4);!$0=LayerNormalization($3,2,3)@;"},
@@ -54,6 +62,25 @@ static const struct expansion {
     {"com.microsoft.QuantizeLinear", "!$0=QuantizeLinear(0,1,2)@;"},
     {"com.microsoft.DequantizeLinear", "!$0=DequantizeLinear(0,1,2)@;"},
 };
+
+/* A projection to queries, keys and values: without a cache, which is one tensor of both. */
+static const struct expansion projected = {
+    "com.microsoft.Attention",
+    "y=MatMul(0,1);$7=Add(y,?2);q=Attention/part($7)@part=0;k=Attention/part($7)@part=1;v=Attention/part($7)@part=2;"
+    "!$0=MultiHeadAttention(q,k,v,9,3,5)@;"};
+
+/* A product with a number, by whether the factors' last two dimensions are exchanged. */
+#define FUSED "com.microsoft.FusedMatMul"
+static const struct expansion fused_product[2][2] = {
+    {{FUSED, "s=MatMul/alpha()@;!y=MatMul(0,1);$0=Mul(y,s);"},
+     {FUSED, "s=MatMul/alpha()@;b=Transpose/last(1);!y=MatMul(0,b);$0=Mul(y,s);"}},
+    {{FUSED, "s=MatMul/alpha()@;a=Transpose/last(0);!y=MatMul(a,1);$0=Mul(y,s);"},
+     {FUSED, "s=MatMul/alpha()@;a=Transpose/last(0);b=Transpose/last(1);!y=MatMul(a,b);$0=Mul(y,s);"}}};
+
+static bool has_cache(const Onnx__NodeProto *n)
+{
+    return n->n_input < 2 || (n->n_input > 4 && n->input[4][0]) || n->n_input > 6 || n->n_output > 1;
+}
 
 /* By whether queries and keys are turned by their positions, and whether queries, keys and values are one tensor. */
 #define GROUP_QUERY "com.microsoft.GroupQueryAttention"
@@ -112,16 +139,21 @@ static const char *nodes_of(const struct expansion *e, const Onnx__NodeProto *n,
     return room;
 }
 
+/* Is a whole number of a node's attributes other than 0? */
+static bool is_set(const Onnx__NodeProto *n, const char *name)
+{
+    bool set = false;
+
+    for (size_t i = 0; i < n->n_attribute; i++)
+        if (n->attribute[i]->name && strcmp(n->attribute[i]->name, name) == 0)
+            set = n->attribute[i]->i != 0;
+    return set;
+}
+
 /* The form of GroupQueryAttention that a node has. */
 static const struct expansion *group_query_of(const Onnx__NodeProto *n)
 {
-    const bool packed = n->n_input < 2 || !n->input[1][0];
-    bool turns = false;
-
-    for (size_t i = 0; i < n->n_attribute; i++)
-        if (n->attribute[i]->name && strcmp(n->attribute[i]->name, "do_rotary") == 0)
-            turns = n->attribute[i]->i != 0;
-    return &group_query[turns][packed];
+    return &group_query[is_set(n, "do_rotary")][n->n_input < 2 || !n->input[1][0]];
 }
 
 static const struct expansion *expansion_of(const Onnx__NodeProto *n)
@@ -135,6 +167,12 @@ static const struct expansion *expansion_of(const Onnx__NodeProto *n)
             return &expansions[i];
     if (strcmp(joined.op, op) == 0)
         return can_join(n) ? &joined : NULL;
+    if (strcmp(FUSED, op) == 0)
+        return is_set(n, "transBatchA") || is_set(n, "transBatchB")
+                   ? NULL
+                   : &fused_product[is_set(n, "transA")][is_set(n, "transB")];
+    if (strcmp(projected.op, op) == 0)
+        return has_cache(n) ? NULL : &projected;
     return strcmp(group_query[0][0].op, op) == 0 ? group_query_of(n) : NULL;
 }
 
@@ -195,7 +233,8 @@ static Onnx__AttributeProto *new_attribute(struct expanding *x, const char *name
 static bool says_nothing(const Onnx__AttributeProto *a)
 {
     return a->name &&
-           ((strcmp(a->name, "channels_last") == 0 && a->i == 0) || (strcmp(a->name, "opset") == 0 && a->i >= 13));
+           (((strcmp(a->name, "channels_last") == 0 || strncmp(a->name, "transBatch", 10) == 0) && a->i == 0) ||
+            (strcmp(a->name, "opset") == 0 && a->i >= 13));
 }
 
 /* The attributes of the operator that say something. */

@@ -151,6 +151,16 @@ enum onnx_role onnx_constant(struct onnx_import *m, const Onnx__NodeProto *node)
     return onnx_refuse(m, "neither floats nor integers");
 }
 
+/* The number that a product is multiplied by. */
+enum onnx_role onnx_alpha(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    double *v = onnx_make_constant(m, onnx_out(m, node, 0), &(struct graph_shape){.rank = 0}, true);
+
+    if (v)
+        *v = onnx_attribute_real(node, "alpha", 1);
+    return ONNX_FOLDED;
+}
+
 bool onnx_constant_shape(const struct onnx_value *v, struct graph_shape *out)
 {
     if (!v || v->kind != ONNX_CONSTANT || v->shape.rank != 1 || v->shape.dim[0] > ONNX_MAX_RANK)
@@ -438,12 +448,13 @@ enum onnx_role onnx_unsqueeze(struct onnx_import *m, const Onnx__NodeProto *node
 static bool read_perm(const Onnx__NodeProto *node, int rank, int *out)
 {
     const Onnx__AttributeProto *a = onnx_attribute(node, "perm");
+    const bool last = strchr(node->op_type, '/'); /* the last two of any */
     unsigned seen = 0;
 
-    if (a && a->n_ints != (size_t)rank)
+    if ((a && a->n_ints != (size_t)rank) || (last && rank < 2))
         return false;
     for (int i = 0; i < rank; i++) {
-        const int64_t axis = a ? a->ints[i] : rank - 1 - i;
+        const int64_t axis = a ? a->ints[i] : last && i < rank - 2 ? i : last ? 2 * rank - 3 - i : rank - 1 - i;
 
         if (axis < 0 || axis >= rank)
             return false;

@@ -6,10 +6,12 @@
 #include "onnx/views.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define MAX_DIM_NAME 64
 #define EXPECTED_TYPES "expected floats, whole numbers of 8 bits or more, or truth values"
 
 /* ---- names ---- */
@@ -171,6 +173,37 @@ static enum err read_bindings(struct onnx_import *m, struct why *why)
     return e;
 }
 
+/* The size that a name has from outside, or names and numbers with " + " between; false: one is not given. */
+static bool size_named(const struct onnx_options *o, const char *name, int64_t *out)
+{
+    bool known = false;
+
+    for (size_t i = 0; i < o->n_dims; i++)
+        if (strcmp(o->dims[i].name, name) == 0)
+            return *out = o->dims[i].size, true;
+    *out = 0;
+    for (const char *p = name, *end; *p; p = *end ? end + 3 : end) {
+        char part[MAX_DIM_NAME];
+        int64_t size = 0;
+        int n = 0;
+
+        end = strstr(p, " + ");
+        end = end ? end : p + strlen(p);
+        if (end == p || end - p >= MAX_DIM_NAME)
+            return false;
+        snprintf(part, sizeof part, "%.*s", (int)(end - p), p);
+        known = sscanf(part, "%8" SCNd64 "%n", &size, &n) == 1 && !part[n] && size > 0;
+        for (size_t i = 0; !known && i < o->n_dims; i++) {
+            known = strcmp(o->dims[i].name, part) == 0;
+            size = o->dims[i].size;
+        }
+        if (!known)
+            return false;
+        *out += size;
+    }
+    return known && *out <= GRAPH_MAX_SIZE;
+}
+
 /* The size of a dimension: fixed, or named and given from outside. */
 static enum err read_dim(const struct onnx_import *m, const Onnx__ValueInfoProto *input, int axis,
                          const Onnx__TensorShapeProto__Dimension *d, int64_t *out, struct why *why)
@@ -183,11 +216,8 @@ static enum err read_dim(const struct onnx_import *m, const Onnx__ValueInfoProto
                                               : why_set(why, ERR_LIMIT, "input %.100s: a dimension of %lld, over %d",
                                                         input->name, (long long)d->dim_value, GRAPH_MAX_SIZE);
     }
-    for (size_t i = 0; named && i < m->options->n_dims; i++)
-        if (strcmp(m->options->dims[i].name, d->dim_param) == 0) {
-            *out = m->options->dims[i].size;
-            return ERR_OK;
-        }
+    if (named && size_named(m->options, d->dim_param, out))
+        return ERR_OK;
     if (axis == 0) { /* the batch */
         *out = 1;
         return ERR_OK;

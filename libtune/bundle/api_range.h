@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the dimension is in an argument: its elements are `outer` times the size (twice of two axes) times `inner`
- * bytes, row-major. */
+/* Where the dimension is in an argument: its elements are `outer` times the size and `more` (twice of two axes) times
+ * `inner` bytes, row-major. */
 struct NAME_place {
     int n_axes; /* 0: it has not the dimension */
-    size_t outer, inner;
+    size_t outer, inner, more;
 };
 
 /* A size that kernels were chosen for, and the sum of its steps' times; a run takes the smallest that holds its size.
@@ -16,7 +16,8 @@ struct NAME_bucket {
 extern const struct NAME_place NAME_places[CAPS_N_ARGUMENTS];
 extern const struct NAME_bucket NAME_buckets[CAPS_N_BUCKETS]; /* the smallest first */
 
-/* Bytes of argument i when the dimension has that size, in NAME_arguments the largest; 0: no such argument or size. */
+/* Bytes of argument i when the dimension has that size, in NAME_arguments the largest; 0: no such argument or size, or
+ * there is nothing in it, and it may be no buffer. */
 size_t NAME_argument_bytes(int i, size_t size);
 
 /* Enqueues the whole network on an in-order queue and does not wait; its dimension has this size, from CAPS_LEAST to

@@ -69,7 +69,7 @@ static const struct exec_network small = {"net", plans, 4, small_values, 4, smal
                                  large = {"net", plans, 4, large_values, 4, large_slots, 1, large_steps, 2, 3};
 static const struct exec_crop crops[] = {{"one", "w", 4, 1, {N}, {HALF}}};
 static const struct exec_bucket buckets[] = {{HALF, &small, crops, 1}, {N, &large, NULL, 0}};
-static const struct exec_axes places[] = {{1, ROWS, 4}, {-1, 1, 4}, {1, ROWS, 4}};
+static const struct exec_axes places[] = {{1, ROWS, 4, 0}, {-1, 1, 4, 0}, {1, ROWS, 4, 0}};
 static const struct exec_range range = {"seq", 2, buckets, 2, places, 2};
 
 struct fixture {

@@ -57,6 +57,41 @@ static void refused(const char *text, const char *words)
     graph_range_fini(&r);
 }
 
+/* A cache and what is new: keys with a place more, in their order whatever the bucket; without a place at all nothing
+ * that counts them. */
+static void a_cache_is_joined_with_what_is_new(void **state)
+{
+    static const char text[] = "past = input shape=2,{1},4\nnew = input shape=2,1,4\nq = input shape=1,2,1,4\n"
+                               "k3 = concat past + new\nk = reshape k3 shape=1,2,%d,4\n"
+                               "y = attention q + k + k\noutput y k3\n";
+    struct graph_range r = {.name = "past", .least = 0, .most = 12};
+    const struct range_bucket *b = &r.buckets[0];
+    struct why why = {""};
+    char lines[2][512];
+    struct graph g[2];
+    enum range_made made;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        snprintf(lines[i], sizeof lines[i], text, 13 - i);
+        g[i] = at_size(lines[i], 12 - i);
+    }
+    if (graph_range_add(&r, &g[0], 12, &g[1], 11, &why))
+        fail_msg("%s", why.text);
+    assert_int_equal(graph_range_argument(b, 3, &made)->n, 0);
+    assert_int_equal(made, RANGE_LENGTHS);
+    assert_int_equal(b->more[RANGE_LENGTHS], 1);
+    graph_range_argument(b, 4, &made);
+    assert_int_equal(made, RANGE_JOIN);
+    assert_int_equal(b->graph.nodes[b->made[RANGE_JOIN]].shape.dim[0], 13);
+    assert_int_equal(graph_range_argument(b, 0, &made)->axis[0].more, 0);
+    assert_int_equal(graph_range_argument(b, 6, &made)->axis[0].more, 1);
+    assert_int_equal(graph_range_argument(b, 6, &made)->axis[0].inner, 4);
+    graph_range_fini(&r);
+    graph_fini(&g[0]);
+    graph_fini(&g[1]);
+}
+
 static void place_is(const struct graph_range *r, const char *name, int n, int64_t outer, int64_t inner)
 {
     const struct range_bucket *b = &r->buckets[0];
@@ -271,7 +306,6 @@ static void what_mixes_is_refused_by_name(void **state)
         "at=60 d0=6,1\noutput here early\n",
         "x = input shape=1,{1},6\nhere = eltwise x f=mul(a,{1})\n",
         "t = input shape=1,{2},6\nat = input shape=3\nhere = gather t + at\n",
-        "x = input shape=2,{1},4\nhere = reduce x kind=log_sum_exp\n",
         "x = input n=1 c=4 h=1 w={1}\nhere = conv2d x k=4 r=1 s=3\n",
         "x = input n=1 c=4 h=1 w={1}\nhere = conv2d x k=4 r=1 s=3 stride=2 pad=0,1\n",
         "k = input shape=1,2,4,{1}\nhere = attention k + k + k\n",
@@ -382,6 +416,7 @@ int main(void)
         cmocka_unit_test(what_looks_behind_is_mended),
         cmocka_unit_test(copies_from_the_last_place_are_mended),
         cmocka_unit_test(lengths_are_part_of_the_text),
+        cmocka_unit_test(a_cache_is_joined_with_what_is_new),
         cmocka_unit_test(masks_have_it_twice),
         cmocka_unit_test(copies_are_followed),
         cmocka_unit_test(what_mixes_is_refused_by_name),

@@ -18,6 +18,8 @@ pointed  the word that a computed number says, counted from the end where it is 
 window   convolutions along the words
 both_ways LSTM and GRU of both directions, and their states behind the last word
 pooled   weights of the words that come to 1, by which they are added up
+cached   a token as GPT-2 with past_key_values: `seq` words before it, none to 64, whose keys and values are inputs, and outputs with its own
+soft     the logarithm of the words' sum of powers; words without the newest of a cache
 
 And models that are refused, without inputs: cell, scaled, halves, fixed."""
 import sys
@@ -195,6 +197,33 @@ def pooled(m):
     return [m.node("MatMul", shares, x), shares]
 
 
+def cached(m):
+    ids, at = (input_of(m, name, TensorProto.INT64, 1, 1) for name in ("input_ids", "position_ids"))
+    mask = hidden(m, input_of(m, "attention_mask", TensorProto.INT64, 1, "seq + 1"))
+    x = m.node("Add", m.node("Gather", m.normal(50, C), ids), m.node("Gather", m.normal(50, C), at))
+    outputs = []
+    for i in range(m.layers):
+        m.scope = f"/h.{i}"
+        past = [input_of(m, f"past_key_values.{i}.{kind}", TensorProto.FLOAT, 1, 2, "seq", 32) for kind in ("key", "value")]
+        q, k, v = (m.heads(y, -1, 2, 32, 0, 2, 1, 3)
+                   for y in m.node("Split", m.linear(m.norm(x, C), C, 3 * C), np.array([C, C, C]), n_out=3, axis=2))
+        k, v = (m.node("Concat", old, new, axis=2) for old, new in zip(past, (k, v)))
+        outputs += [k, v]
+        s = m.node("Div", m.node("MatMul", q, m.transpose(k, 0, 1, 3, 2)), np.float32(np.sqrt(32)))
+        y = m.joined(m.node("MatMul", m.node("Softmax", m.node("Add", s, mask), axis=-1), v), -1, C)
+        x = m.node("Add", x, m.linear(y, C, C))
+        x = m.node("Add", x, m.linear(m.gelu_tanh(m.linear(m.norm(x, C), C, 2 * C)), 2 * C, C))
+    return [m.linear(m.norm(x, C), C, 50, False), *outputs]
+
+
+def soft(m):
+    x = input_of(m, "x", TensorProto.FLOAT, 2, "seq", 6)
+    longer = m.node("Concat", x, input_of(m, "new", TensorProto.FLOAT, 2, 3, 6), axis=1)
+    moved = m.node("Slice", longer, np.array([2]), np.array([1 << 62]), np.array([1]))
+    begun = m.node("Concat", input_of(m, "first", TensorProto.FLOAT, 2, 1, 6), m.node("Exp", x), axis=1)
+    return [m.node("ReduceLogSumExp", longer, axes=[1]), moved, m.transpose(begun, 0, 2, 1), m.node("ReduceMean", longer, axes=[1])]
+
+
 def cell(m):
     return [m.node("LSTM", words(m), 0.3 * m.normal(1, 80, 16), 0.3 * m.normal(1, 80, 20), 0.3 * m.normal(1, 160), n_out=3, hidden_size=20)[2]]
 
@@ -219,7 +248,7 @@ def built(make, seed):
 
 
 def value_of(rng, i, n):
-    dims = [n if d.dim_param else d.dim_value for d in i.type.tensor_type.shape.dim]
+    dims = [n + d.dim_param.count("1") if d.dim_param else d.dim_value for d in i.type.tensor_type.shape.dim]
     if i.name == "attention_mask":
         v = (rng.random(dims) < 0.8).astype(np.int64)
         v[0, 0] = 1
@@ -233,11 +262,12 @@ def main():
     out, rng = Path(sys.argv[1]), np.random.default_rng(int(sys.argv[2]))
     out.mkdir(parents=True, exist_ok=True)
     bert.__name__ = "encoder"
-    for seed, make in enumerate((bert, decoder, masked, pairs, first, tagger, pixels, images, sentence, greatest, last, pointed, window, both_ways, pooled)):
+    for seed, make in enumerate((bert, decoder, masked, pairs, first, tagger, pixels, images, sentence, greatest, last, pointed, window, both_ways, pooled,
+                                 cached, soft)):
         name, model = make.__name__, built(make, seed)
         onnx.checker.check_model(model)
         onnx.save(model, out / f"{name}.onnx")
-        lengths = sorted({*EDGES, *(int(n) for n in rng.integers(1, MOST + 1, 3))})
+        lengths = sorted({0 if name == "cached" else 1, *EDGES, *(int(n) for n in rng.integers(1, MOST + 1, 3))})
         runs = session(model)
         for n in lengths:
             folder = out / name / str(n)

@@ -22,7 +22,7 @@ refused() {
 deploy() {
     name=$1
     shift
-    "$bin/tune" deploy "$dir/log.best.jsonl" --network "$dir/nets/$name.onnx" --dim seq=1..64 --whole --allow-nearest --name net \
+    "$bin/tune" deploy "$dir/log.best.jsonl" --network "$dir/nets/$name.onnx" --dim "seq=$least..64" --whole --allow-nearest --name net \
         -o "$dir/bundle" "$@" >"$dir/deploy.out" 2>&1 || fail "$name: not deployed: $(cat "$dir/deploy.out")"
 }
 
@@ -43,10 +43,12 @@ blind() {
 }
 
 "$python" "$root/tests/onnx/lengths.py" "$dir/nets" "$seed" >"$dir/names" 2>"$dir/make.out" || fail "no models: $(tail -n 3 "$dir/make.out")"
-chosen=" encoder first $(some 2 decoder masked pairs tagger pixels images | tr '\n' ' ')"
+chosen=" encoder first cached $(some 2 soft decoder masked pairs tagger pixels images | tr '\n' ' ')"
 while read -r name lengths; do
     case "${4:-} $chosen" in full* | *" $name "*) ;; *) continue ;; esac
-    "$bin/tune" import "$dir/nets/$name.onnx" --dim seq=1..64 -o "$dir/nets/$name" >"$dir/import.out" 2>&1 || fail "$name: $(cat "$dir/import.out")"
+    least=1
+    [ "$name" != cached ] || least=0
+    "$bin/tune" import "$dir/nets/$name.onnx" --dim "seq=$least..64" -o "$dir/nets/$name" >"$dir/import.out" 2>&1 || fail "$name: $(cat "$dir/import.out")"
     deploy "$name"
     compile "$dir/app" "$dir/bundle/net.c"
     # shellcheck disable=SC2086
@@ -54,13 +56,15 @@ while read -r name lengths; do
     echo "$name: $(tail -n 1 "$dir/app.out")"
     grep -q 'network_[0-9]* ' "$dir/bundle/net.c" || fail "$name: no buckets"
     case $name in # told that all places of a bucket are there (where a mask hides what is 0, padding hides itself)
-    pairs | first) blind 'queue, (double)size, p->outer)' 'queue, 64, p->outer)' ;;
-    sentence | window | pooled) blind 'queue, 1, size)' 'queue, 1, p->outer)' ;;
-    last | pointed) blind 'queue, (double)(size - 1), p->outer)' 'queue, (double)(bucket - 1), p->outer)' ;;
-    both_ways) blind '(p->outer - size) \* p->inner, 0' '0, 0' ;;
+    pairs | first) blind 'queue, (double)n, p->outer)' 'queue, 64, p->outer)' ;;
+    sentence | window | pooled) blind 'queue, 1, n)' 'queue, 1, p->outer)' ;;
+    last | pointed) blind 'queue, (double)(n - 1), p->outer)' 'queue, (double)(bucket - 1), p->outer)' ;;
+    both_ways) blind 'queue, 0, p->outer - n, 0, n)' 'queue, 0, 0, 0, n)' ;;
+    cached) blind 'queue, 1, bucket, size, p->more)' 'queue, 1, bucket, bucket, p->more)' ;;
     esac
 done <"$dir/names"
-for name in first sentence last both_ways; do
+least=1
+for name in first sentence last both_ways cached; do
     "$bin/tune" import "$dir/nets/$name.onnx" --dim seq=1..64 --dtype f16 -q -o "$dir/nets/$name-f16" || fail "f16: not imported"
     deploy "$name" --dtype f16 --buckets 3
     compile "$dir/app" "$dir/bundle/net.c"
@@ -81,7 +85,10 @@ dry 'depends on the size of the dimension' scaled --dim seq=1..64
 dry 'MaxPool.*seq' halves --dim seq=1..64
 dry 'no input has an open dimension seq' fixed --dim seq=1..64
 dry 'no input has an open dimension words' tagger --dim seq=5 --dim words=1..64
-dry '--dim seq=0..5: expected NAME=N, or NAME=LEAST..MOST' encoder --dim seq=0..5
+dry 'at the least size there is nothing along seq' encoder --dim seq=0..5
+dry '--dim seq=-1..5: expected NAME=N, or NAME=LEAST..MOST, from 0' encoder --dim seq=-1..5
+dry 'NAME=LEAST..MOST, from 1' encoder --dim seq=0
+dry 'expected --dim seq + 1=N' cached --dim words=5
 dry '--dim seq=5..1: expected .* the least below the most' encoder --dim seq=5..1
 dry '--dim seq=5..5: expected' encoder --dim seq=5..5
 dry '--dim seq=1..: expected' encoder --dim seq=1..

@@ -269,6 +269,45 @@ static void onnxruntimes_operators_say_the_same(void **unused)
         "output y_6\noutput s_7\n");
 }
 
+/* A joint projection, whose heads are cut out of its columns; a cache that is one tensor of keys and values is refused.
+ */
+static void a_projection_with_its_attention_is_taken_apart(void **unused)
+{
+    static const char given[] =
+        "opset 17\ninput x 2 3 4\ninput s:6 2 3\nconst w 4 12 = 0.5 ...\nconst b 12 = 0.25 ...\n";
+    char lines[512];
+
+    (void)unused;
+    snprintf(lines, sizeof lines, "%snode com.microsoft.Attention x w b s -> y num_heads=2\noutput y\n", given);
+    check_attention(lines, "layout=blhd mask=bk");
+    snprintf(lines, sizeof lines,
+             "%sinput p 2 2 2 5 2\nnode com.microsoft.Attention x w b - p -> y num_heads=2\noutput y\n", given);
+    check_refused(lines, "com.microsoft.Attention", "another domain");
+    snprintf(lines, sizeof lines, "%snode com.microsoft.Attention x w b -> y num_heads=5\noutput y\n", given);
+    assert_int_equal(count(lines, "Attention/part", ONNX_UNSUPPORTED), 3);
+}
+
+/* Numbers and exchanged dimensions of a product, curves with what is added before them. */
+static void fused_products_and_curves_are_taken_apart(void **unused)
+{
+    static const char given[] = "opset 17\ninput x 2 3\ninput z 5 3\nconst b 5 = 1 2 3 4 5\n";
+    char lines[512];
+
+    (void)unused;
+    snprintf(lines, sizeof lines,
+             "%snode com.microsoft.FusedMatMul x z -> p alpha=0.5f transB=1\nnode com.microsoft.BiasGelu p b -> g\n"
+             "node com.microsoft.FastGelu g -> y\noutput y\n",
+             given);
+    check_graph(lines,
+                "x = input shape=2,3\nz = input shape=5,3\nx_2 = reshape x shape=1,2,3\np_b = reshape z shape=1,5,3\n"
+                "p = batch_gemm x_2 + p_b\np_y = reshape p shape=2,5\np_6 = eltwise p_y f=mul(a,0.5)\n"
+                "p_7 = reshape p_6 shape=2,5,1,1\ng = depthwise_conv2d p_7 r=1 s=1\n"
+                "g_a = reshape g shape=2,5\ny = eltwise g_a f=gelu_tanh(gelu(a))\n");
+    snprintf(lines, sizeof lines, "%snode com.microsoft.FusedMatMul x z -> y transB=1 transBatchA=1\noutput y\n",
+             given);
+    check_refused(lines, "com.microsoft.FusedMatMul", "another domain");
+}
+
 /* Two rows behind three of a cache; two heads of queries, one of keys, of four numbers each. */
 #define GROUP                                                                                                          \
     "opset 17\ninput q 1 2 8\ninput k 1 2 4\ninput v 1 2 4\ninput pk 1 1 3 4\ninput pv 1 1 3 4\nints n:6 1 = 4\n"      \
@@ -393,6 +432,8 @@ int main(void)
         cmocka_unit_test(the_operator_says_the_same),
         cmocka_unit_test(joint_projections_are_cut),
         cmocka_unit_test(onnxruntimes_operators_say_the_same),
+        cmocka_unit_test(a_projection_with_its_attention_is_taken_apart),
+        cmocka_unit_test(fused_products_and_curves_are_taken_apart),
         cmocka_unit_test(onnxruntimes_group_query_attention_is_causal_behind_its_cache),
         cmocka_unit_test(a_window_has_as_many_keys_as_it_says),
         cmocka_unit_test(rows_are_turned_by_their_places_behind_the_cache),

@@ -12,6 +12,8 @@ decoder4 the same with weights of 4 bits: MatMulNBits, blocks of 32 and 128, wit
 rounded4 and activations that may be rounded to 8 bits: accuracy_level=4
 fused    as onnxruntime's optimizer fuses them: MultiHeadAttention with a cache, SkipLayerNormalization
 grouped  as onnxruntime's model builder: GroupQueryAttention with a cache, rotary positions, a window, one projection
+ort      as onnxruntime's optimizer writes an encoder: Attention of a joint projection, FusedMatMul, DynamicQuantizeMatMul, BiasGelu,
+         FastGelu, Gelu
 sdpa     PyTorch's decomposed attention: the root of the scale on both sides, a mask of truth values"""
 import argparse
 from pathlib import Path
@@ -256,7 +258,28 @@ def sdpa(m, rows=40):
     return m.model(m.linear(m.reshape(m.transpose(y, 0, 2, 1, 3), 2, rows, c), c, c))
 
 
-MODELS = {f.__name__: f for f in (bert, bert_x, vit, gpt, decoder, fused, sdpa, grouped, decoder4, rounded4)}
+def ort(m, rows=24):
+    c, heads = 64, 2
+    x, seen = m.input("x", m.normal(2, rows, c)), m.input("seen", (m.rng.random((2, rows)) < 0.8).astype(np.int32))
+
+    def own(kind, *inputs, **attributes):
+        return m.node(kind, *inputs, domain="com.microsoft", **attributes)
+
+    root = 1 / np.sqrt(c)
+    y = own("Attention", x, m.normal(c, 3 * c) * np.float32(root), 0.1 * m.normal(3 * c), seen, num_heads=heads, mask_filter_value=-10000.0)
+    x = own("SkipLayerNormalization", y, x, 1 + 0.1 * m.normal(c), 0.1 * m.normal(c), epsilon=1e-5)
+    y = own("Gelu", own("FusedMatMul", x, m.normal(2 * c, c), alpha=root, transB=1))
+    y = own("BiasGelu", m.linear(y, 2 * c, c, False), 0.1 * m.normal(c))
+    y = own("FastGelu", own("FusedMatMul", m.transpose(y, 0, 2, 1), m.normal(c, c), alpha=root, transA=1, transBatchA=0), 0.1 * m.normal(c))
+    given = m.rng.integers(0, 256, (2, rows, c)).astype(np.float32)
+    given[0, 0, :2] = 0, 255  # they are bytes, whoever rounds them
+    weights, scale = m.rng.integers(-127, 128, (c, c), np.int8), np.float32(root / 255 / 100)
+    x = m.node("Add", x, own("DynamicQuantizeMatMul", m.input("given", given), weights, scale, "", 0.1 * m.normal(c)))
+    s = own("FusedMatMul", y, x, alpha=root, transB=1, transA=0)
+    return m.model(own("FastGelu", m.node("MatMul", m.node("Softmax", s, axis=-1), x)))
+
+
+MODELS = {f.__name__: f for f in (bert, bert_x, vit, gpt, decoder, fused, sdpa, grouped, decoder4, rounded4, ort)}
 
 
 def as_type(v, numbers):
@@ -301,7 +324,7 @@ def main():
             continue
         m = Model(seed, a.layers, a.width)
         model = make(m)
-        if name not in ("fused", "grouped", "decoder4", "rounded4"):  # the shapes of its outputs are onnxruntime's business
+        if name not in ("fused", "grouped", "decoder4", "rounded4", "ort"):  # the shapes of its outputs are onnxruntime's business
             onnx.checker.check_model(model)
         onnx.save(model, a.out / f"{name}.onnx")
         for dtype in a.dtype or TYPES:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # transformers.sh BIN ROOT [all | full [NAME...]] - transformers (transformers.py), from file to bundle: each is imported, deployed, compiled and run
 # on an OpenCL device, every output compared with onnxruntime's, f32 and f16.
-# Two layers at a quarter of the width, five models, three of them by TUNE_TEST_SEED; all: nine; full: twelve layers as wide
+# Two layers at a quarter of the width, five models, three of them by TUNE_TEST_SEED; all: ten; full: twelve layers as wide
 # as BERT-base and ViT-B/16, and every model. Skips (77) without onnx and onnxruntime (scripts/install_deps.sh --bench) or a device.
 set -eu
 bin=$1 root=$2 how=${3:-short}
@@ -30,9 +30,9 @@ holds() {
 layers=2 width=0.25
 if [ "$how" = short ]; then
     # shellcheck disable=SC2046 # words
-    set -- bert decoder4 $(some 3 vit gpt decoder fused sdpa grouped rounded4)
+    set -- bert decoder4 $(some 3 vit gpt decoder fused sdpa grouped rounded4 ort)
 elif [ "$how" = all ]; then
-    set -- bert vit gpt decoder fused sdpa grouped decoder4 rounded4
+    set -- bert vit gpt decoder fused sdpa grouped decoder4 rounded4 ort
 else
     layers=12 width=1
 fi
@@ -42,6 +42,7 @@ all=$layers
 while read -r name; do
     case "$name" in
     fused | sdpa | grouped) layers=1 ;;
+    ort) layers=2 ;;
     *) layers=$all ;;
     esac
     holds "$name" f32

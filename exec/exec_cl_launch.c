@@ -62,8 +62,8 @@ static enum exec_status exec_cl_first_args(const struct exec_cl_launches *l, int
         if (with_mems || x->args[i].kind != EXEC_ARG_BUFFER)
             code = exec_cl_set_arg(l, i_launch, i, exec_cl_first);
         if (code != CL_SUCCESS) {
-            return exec_fail(words, EXEC_BUILD_FAILED, "argument %d of kernel %.64s: OpenCL error %d", i, x->kernel,
-                             (int)code);
+            return exec_fail(words, EXEC_BUILD_FAILED, "argument %d of kernel %.64s: OpenCL error %d%s", i, x->kernel,
+                             (int)code, code == CL_INVALID_ARG_SIZE ? ": its type has another size in the kernel" : "");
         }
     }
     return EXEC_OK;

@@ -129,6 +129,9 @@ struct program_fill {
     struct sha256 blob; /* FILL_BLOB: raw little-endian elements, exactly the buffer's bytes */
 };
 
+/* The layout of elements kept as bytes, shape [elements][bytes of one]: messages name the element. */
+#define PROGRAM_LAYOUT_BYTES "bytes"
+
 struct program_buffer {
     char id[PROGRAM_ID_BYTES];
     enum buffer_role role;

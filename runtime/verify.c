@@ -188,9 +188,27 @@ static enum err run_checks(struct check_run *r, struct why *why)
     return e;
 }
 
+/* `y[7]`, of elements kept as bytes `y[3] byte 1`; and what is counted. */
+static const char *place_of(const struct check_run *r, char *out, size_t n_out)
+{
+    const struct verify_report *v = r->report;
+    const int i = program_find_buffer(r->program, v->buffer);
+    const struct program_buffer *b = i < 0 ? NULL : &r->program->buffers[i];
+    const bool is_bytes = b && b->n_dims == 2 && strcmp(b->layout, PROGRAM_LAYOUT_BYTES) == 0;
+
+    if (is_bytes)
+        snprintf(out, n_out, "%s[%" PRId64 "] byte %" PRId64, v->buffer, v->i_elem / b->shape[1],
+                 v->i_elem % b->shape[1]);
+    else
+        snprintf(out, n_out, "%s[%" PRId64 "]", v->buffer, v->i_elem);
+    return is_bytes ? " bytes" : "";
+}
+
 static enum err tell_wrong(const struct check_run *r, struct why *why)
 {
     const struct verify_report *v = r->report;
+    char place[PROGRAM_ID_BYTES + 48];
+    const char *unit = place_of(r, place, sizeof place);
 
     if (r->by_sum)
         return why_set(why, ERR_WRONG,
@@ -198,11 +216,10 @@ static enum err tell_wrong(const struct check_run *r, struct why *why)
                        " wrong",
                        v->pass, v->buffer, v->i_elem, v->got, v->wanted, v->n_wrong, v->n_compared);
     if (isnan(v->wanted) && !r->by_bits)
-        return why_set(why, ERR_WRONG,
-                       "pass %s: %s[%" PRId64 "] is %.9g, expected a number; %" PRId64 " of %" PRId64 " wrong", v->pass,
-                       v->buffer, v->i_elem, v->got, v->n_wrong, v->n_compared);
-    return why_set(why, ERR_WRONG, "pass %s: %s[%" PRId64 "] is %.9g, expected %.9g; %" PRId64 " of %" PRId64 " wrong",
-                   v->pass, v->buffer, v->i_elem, v->got, v->wanted, v->n_wrong, v->n_compared);
+        return why_set(why, ERR_WRONG, "pass %s: %s is %.9g, expected a number; %" PRId64 " of %" PRId64 "%s wrong",
+                       v->pass, place, v->got, v->n_wrong, v->n_compared, unit);
+    return why_set(why, ERR_WRONG, "pass %s: %s is %.9g, expected %.9g; %" PRId64 " of %" PRId64 "%s wrong", v->pass,
+                   place, v->got, v->wanted, v->n_wrong, v->n_compared, unit);
 }
 
 static enum err run_phases(struct check_run *r, struct why *why)

@@ -47,11 +47,11 @@ void progress_line(const struct progress_state *s, int width, struct buf *out)
 
     duration_text(s->eta_s, eta, sizeof eta);
     buf_printf(out, "[task %zu/%zu] %lld/%lld  ", s->i_task + 1, s->n_tasks, (long long)s->done, (long long)s->total);
-    if (s->best_ns > 0 && s->best_gflops <= 0)
-        buf_printf(out, "%.4g / best %.4g ms", s->current_ns / 1e6, s->best_ns / 1e6);
-    else
-        buf_printf(out, "%.1f / best %.1f GFLOPS", s->current_gflops, s->best_gflops);
-    buf_printf(out, "  ETA %s  %zu x %s", eta, s->n_devices, s->key);
+    if (s->best_gflops > 0)
+        buf_printf(out, "%.1f / best %.1f GFLOPS  ", s->current_gflops, s->best_gflops);
+    else if (s->best_ns > 0)
+        buf_printf(out, "%.4g / best %.4g ms  ", s->current_ns / 1e6, s->best_ns / 1e6);
+    buf_printf(out, "ETA %s  %zu x %s", eta, s->n_devices, s->key);
     if (s->failures && *s->failures)
         buf_printf(out, "  failed: %s", s->failures);
     if (s->task && *s->task)

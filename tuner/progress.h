@@ -57,7 +57,8 @@ void progress_note(struct progress *p, const char *format, ...) __attribute__((f
  */
 void progress_event(struct progress *p, const char *event, cJSON *takes_fields);
 
-/* The line itself, at most `width` characters: `[task 1/12] conv3_2  96/1000  49.2 / 118.3 GFLOPS  ETA 4m10s ...`. */
+/* The line itself, at most `width` characters: `[task 1/12] 96/1000  49.2 / best 118.3 GFLOPS  ETA 4m10s ...`; ms where
+ * there are no FLOPs, no figures before the first good result. */
 void progress_line(const struct progress_state *s, int width, struct buf *out);
 
 /* "4m10s", "1h02m", "38s"; "?" for negative. */

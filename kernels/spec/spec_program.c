@@ -176,6 +176,12 @@ static enum err add_buffer(struct making *m, const char *id, enum buffer_role ro
     if (!b)
         return why_set(m->why, ERR_LIMIT, "buffer %s: %s", id, err_words(ERR_LIMIT));
     b->fill = *fill;
+    if (t->raw_bytes > 1) { /* a wrong byte is told with its element */
+        b->shape[0] = n;
+        b->shape[1] = t->raw_bytes;
+        b->n_dims = 2;
+        snprintf(b->layout, sizeof b->layout, "%s", PROGRAM_LAYOUT_BYTES);
+    }
     *out = (int)(b - m->p->buffers);
     return ERR_OK;
 }

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """tune_kernel and Runner on this machine's OpenCL device."""
+import contextlib
+import io
 import os
 import subprocess
 import sys
@@ -237,6 +239,30 @@ tune.tune_kernel("add", SOURCE, N, ARGS, {{"block_size_x": list(range(1, 2000))}
         text = "\n".join(f"int f{i}(void) {{ return nothing{i}; }}" for i in range(200))
         with self.assertRaisesRegex(tune.TuneError, "does not build: (.|\n)*nothing0"):
             _opencl.Context()._build(text, "")
+
+    def test_where_all_configs_fail_the_reason_is_printed(self):
+        for words, more in (
+            ("compile: .*no kernel named ad", {"kernel_name": "ad"}),
+            ("compile: .*argument 3 .*its type has another size in the kernel", {"arguments": [*ARGS[:3], np.int64(N)]}),
+            ("wrong: .*arg2", {"answer": [None, None, A + B + 1, None]}),
+        ):
+            told = io.StringIO()
+            with self.subTest(words), contextlib.redirect_stdout(told):
+                kernel = {"kernel_name": "add", "kernel_source": SOURCE, "problem_size": N, "arguments": ARGS, "tune_params": PARAMS}
+                _, env = tune.tune_kernel(**{**kernel, **GRID, **FAST, "quiet": False, "trials": 2, **more})
+                self.assertIsNone(env["best_config"])
+            self.assertRegex(told.getvalue(), f"most often: {words}")
+
+    def test_a_wrong_whole_number_is_told_by_its_element(self):
+        source = "__kernel void last(__global uint *y) { y[get_global_id(0)] = get_global_id(0) < 99 ? 0x01020304 : ONE; }"
+        answer = [np.full(100, 0x01020304, np.uint32)]
+        results, _ = tune.tune_kernel("last", source, 100, [np.zeros(100, np.uint32)], {"ONE": [1]}, answer=answer, **FAST,
+                                      block_size_names=["ONE"])
+        self.assertRegex(results[0]["why"], r"arg0\[99\] byte [0-3] is \d+, expected \d; 4 of 400 bytes wrong")
+
+    def test_an_option_that_is_none_is_not_given(self):
+        results, _ = tuned(strategy="random_sample", strategy_options={"max_fevals": 2}, trials=None)
+        self.assertEqual(len(results), 2)
 
     def test_what_cannot_be_is_told_in_one_line(self):
         for words, more in (

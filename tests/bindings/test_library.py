@@ -68,6 +68,7 @@ class Plans(unittest.TestCase):
                 ("executed without weights", lambda: plan(X)),
                 ("2 inputs, expected x", lambda: plan(X, W)),
                 ("float64, expected", lambda: plan.pack(W.astype(np.float64))),
+                ("x: \\(40, 16\\) float32, expected \\(16, 40\\)", lambda: plan(X.T, weights=plan.pack(W))),
                 ("0 weights, expected w", lambda: plan.pack()),
                 ("no record", lambda: t.plan("dense f32 m=99 n=24 k=40", library.RECORDED)),
             ):

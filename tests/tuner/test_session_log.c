@@ -388,7 +388,8 @@ static void the_progress_line_never_falls(void **state)
         if (strncmp(p, "[task 1/1]", 10) != 0)
             continue;
         n_lines++;
-        if (sscanf(p + 10, "%ld/%ld %lf / best %lf GFLOPS", &d, &t, &now, &gflops) != 4)
+        if (sscanf(p + 10, "%ld/%ld %lf / best %lf GFLOPS", &d, &t, &now, &gflops) != 4 &&
+            !(d == 0 && strstr(p, "0/24  ETA")))
             fail_msg("a line is '%s'", p);
         assert_true(d >= done && t == 24 && gflops >= best);
         assert_true(d == 0 || (now > 0 && gflops > 0)); /* with one decimal */

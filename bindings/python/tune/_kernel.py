@@ -140,7 +140,7 @@ def _options_of(kernel: _spec.Kernel, given: "Mapping[str, Any]", options: "Mapp
         out.setdefault("trials", MANY)
     if not options.get("tracker"):
         out["device"] = _device(given["device"], given["platform"], kernel.language, given["compiler"])
-    return {**out, **options}
+    return {**out, **{name: value for name, value in options.items() if value is not None}}
 
 
 def tune_kernel(
@@ -280,8 +280,10 @@ def _print(
     if verbose:
         for r in results:
             print(line(r))
-    failed = sum(r["status"] != "ok" for r in results)
-    print(f"{name}: {len(results)} configs, {failed} failed; best: {line(best) if best else 'none'}")
+    reasons = [f"{r['status']}: {r['why']}" for r in results if r["status"] != "ok"]
+    print(f"{name}: {len(results)} configs, {len(reasons)} failed; best: {line(best) if best else 'none'}")
+    if reasons and not best:
+        print(f"{name}: most often: {max(reasons, key=reasons.count)}")
 
 
 def run_kernel(

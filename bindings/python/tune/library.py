@@ -180,13 +180,14 @@ def _numpy_type(dtype: str) -> str:
 
 
 def _host(value: Any, tensor: Tensor) -> Any:
-    """A numpy array of a tensor's type and size, of an array or of what offers DLPack in host memory."""
+    """A numpy array of a tensor's type and shape (or flat), of an array or of what offers DLPack in host memory."""
     import numpy
 
     if not isinstance(value, numpy.ndarray) and hasattr(value, "__dlpack__"):
         value = numpy.from_dlpack(value)
     out = numpy.ascontiguousarray(value)
-    if out.dtype != _numpy_type(tensor.dtype) or out.nbytes != tensor.n_bytes:
+    flat = (tensor.n_bytes // out.itemsize,)
+    if out.dtype != _numpy_type(tensor.dtype) or out.shape not in (tensor.shape, flat):
         raise ValueError(
             f"{tensor.name}: {out.shape} {out.dtype}, expected {tensor.shape} {_numpy_type(tensor.dtype)} ({tensor.layout})"
         )

@@ -101,6 +101,31 @@ void cage_words(const struct cage *c, const struct cage_report *r, char out[CAGE
         snprintf(out, CAGE_LINE_BYTES, "%s%s", r->lacks[0] ? "without " : "whole", r->lacks);
 }
 
+/* By their beginnings: what loaders, compilers, drivers, OpenMP, sanitizers and we ourselves are told by. */
+static const char *const shown[] = {
+    "PATH=",  "LD_",       "LANG",          "LC_",           "TZ=",      "HOME=",   "TMPDIR=", "XDG_CACHE_HOME=",
+    "CPATH=", "C_INCLUDE", "CPLUS_INCLUDE", "LIBRARY_PATH=", "OCL_",     "OPENCL_", "POCL_",   "CL_",
+    "CUDA_",  "NVIDIA_",   "NV_",           "HIP_",          "HSA_",     "ROC",     "AMD_",    "GPU_",
+    "MALI_",  "MESA_",     "LIBGL_",        "GALLIUM_",      "RUSTICL_", "ZE_",     "NEO",     "IGC_",
+    "INTEL_", "SYCL_",     "OMP_",          "GOMP_",         "KMP_",     "LIBOMP",  "MALLOC_", "GLIBC_TUNABLES=",
+    "ASAN_",  "LSAN_",     "UBSAN_",        "TSAN_",         "LLVM_",    "GCOV_",   "TUNE_"};
+
+static const char *const hidden[] = {"TUNE_KEY_FILE=", "TUNE_CERT_FILE=", "TUNE_HUB_"};
+
+static bool begins_with_one(const char *entry, const char *const *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strncmp(entry, list[i], strlen(list[i])) == 0)
+            return true;
+    return false;
+}
+
+bool cage_shows_variable(const char *entry)
+{
+    return begins_with_one(entry, shown, sizeof shown / sizeof *shown) &&
+           !begins_with_one(entry, hidden, sizeof hidden / sizeof *hidden);
+}
+
 /* ---- the child ---- */
 
 static void lack(struct cage_report *r, const char *what, int e)
@@ -208,8 +233,6 @@ static void point_to_cache(const char *cache_dir)
 
     for (size_t i = 0; cache_dir && i < sizeof names / sizeof *names; i++)
         setenv(names[i], cache_dir, 1);
-    unsetenv("TUNE_KEY_FILE");
-    unsetenv("TUNE_CERT_FILE");
 }
 
 static void enter_spaces(const struct cage *c, const struct view *v, const char *dir, bool *own_root,

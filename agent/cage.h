@@ -37,6 +37,10 @@ enum err cage_check_sees(const char *sees, struct why *why);
 /* Appends the child's argument that tells it of the plan; nothing without a cage. ERR_NOMEM. */
 enum err cage_to_text(const struct cage *c, struct buf *out);
 
+/* Does a child get this "NAME=value" of the agent's environment? Not what loaders, compilers and drivers have no use
+ * for: it may be a secret. */
+bool cage_shows_variable(const char *entry);
+
 /* For people: "whole", "off", or what it is without. */
 #define CAGE_LINE_BYTES (CAGE_WORDS_BYTES + 16)
 void cage_words(const struct cage *c, const struct cage_report *r, char out[CAGE_LINE_BYTES]);

@@ -130,6 +130,7 @@ static enum err exec_child(struct sandbox *s, const struct sandbox_options *o, i
     p.n_cpus = o->n_cpus;
     p.own_group = true;
     p.spaces = o->cage ? o->cage->spaces : 0;
+    p.env_keeps = o->cage && o->cage->on ? cage_shows_variable : NULL;
     e = proc_start(&p, &pid, why);
     buf_fini(&c.cage);
     if (!e)

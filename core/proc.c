@@ -127,7 +127,7 @@ static size_t name_len(const char *entry)
     return strcspn(entry, "=") + 1;
 }
 
-static char **merged_env(const char *const *add)
+static char **merged_env(const char *const *add, bool (*keeps)(const char *entry))
 {
     size_t n = 0, n_add = 0, n_out = 0;
     char **env;
@@ -140,7 +140,7 @@ static char **merged_env(const char *const *add)
     if (!env)
         return NULL;
     for (size_t i = 0; i < n; i++) {
-        bool replaced = false;
+        bool replaced = keeps && !keeps(environ[i]);
 
         for (size_t j = 0; j < n_add; j++)
             replaced |= strncmp(environ[i], add[j], name_len(add[j])) == 0;
@@ -178,7 +178,7 @@ enum err proc_start(const struct proc_options *o, pid_t *pid, struct why *why)
     CPU_ZERO(&s.cpus);
     for (int i = 0; i < o->n_cpus; i++)
         CPU_SET((size_t)o->cpus[i], &s.cpus);
-    s.env = merged_env(o->env_add);
+    s.env = merged_env(o->env_add, o->env_keeps);
     s.null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (!s.env || s.null_fd < 0 || pipe2(pipe_fd, O_CLOEXEC) != 0) {
         why_set(why, e, "cannot start %s: %s", o->argv[0], strerror(errno));

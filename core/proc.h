@@ -13,11 +13,12 @@
 struct proc_options {
     const char *const *argv;    /* argv[0] is the path to execute; NULL-ended */
     const char *const *env_add; /* "NAME=value" entries put over the parent's environment; NULL-ended, or NULL */
-    int in_fd, out_fd, err_fd;  /* what becomes the child's 0, 1, 2; -1 = /dev/null */
-    int pass_fd;                /* one more descriptor the child inherits as 3; -1 = none */
-    int64_t data_bytes;         /* RLIMIT_DATA of the child; 0 = as the parent */
-    int64_t core_bytes;         /* RLIMIT_CORE of the child; usually 0 */
-    const int *cpus;            /* the CPUs the child may run on; NULL = as the parent */
+    bool (*env_keeps)(const char *entry); /* which "NAME=value" of the parent's it gets; NULL = all */
+    int in_fd, out_fd, err_fd;            /* what becomes the child's 0, 1, 2; -1 = /dev/null */
+    int pass_fd;                          /* one more descriptor the child inherits as 3; -1 = none */
+    int64_t data_bytes;                   /* RLIMIT_DATA of the child; 0 = as the parent */
+    int64_t core_bytes;                   /* RLIMIT_CORE of the child; usually 0 */
+    const int *cpus;                      /* the CPUs the child may run on; NULL = as the parent */
     int n_cpus;
     bool own_group; /* a process group of its own, so that proc_kill reaches grandchildren */
     int spaces;     /* CLONE_NEW*: namespaces of its own. With CLONE_NEWUSER its user and group are 0 in there, with

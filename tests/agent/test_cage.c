@@ -310,6 +310,24 @@ static void what_the_agent_has_open_stays_its_own(void **state)
     close(fd);
 }
 
+/* What drivers are told by stays. */
+static void secrets_of_its_environment_are_not_handed_on(void **state)
+{
+    static const char *const names[] = {"AWS_SECRET_ACCESS_KEY", "TUNE_HUB_PASSWORD", "TUNE_KEY_FILE", "TEST_TOKEN"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_int_equal(setenv(names[i], "hush", 1), 0);
+        expect_refused("variable", names[i], BY_ALWAYS, true);
+        unsetenv(names[i]);
+    }
+    assert_int_equal(setenv("CUDA_TEST_VARIABLE", "1", 1), 0);
+    start();
+    assert_int_equal(ask("variable", "CUDA_TEST_VARIABLE", NULL), 0);
+    sandbox_end_child(&s);
+    unsetenv("CUDA_TEST_VARIABLE");
+}
+
 static void no_connection_leads_out(void **state)
 {
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -603,6 +621,7 @@ static int attack_all(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_of_others_cannot_be_read),
         cmocka_unit_test(what_the_agent_has_open_stays_its_own),
+        cmocka_unit_test(secrets_of_its_environment_are_not_handed_on),
         cmocka_unit_test(no_connection_leads_out),
         cmocka_unit_test(no_datagram_leads_out),
         cmocka_unit_test(no_process_outside_is_reached),

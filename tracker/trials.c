@@ -604,9 +604,29 @@ static enum err check_device(struct call *c, const struct envelope *env, const s
     const struct tracker_trial *tr = table_get_i64(&c->t->trials, k->row.id);
     const char *fingerprint = tr && tr->agent ? tr->agent->fingerprint : k->row.fingerprint;
 
+    if (env->key[0] && k->row.key[0] && strcmp(env->key, k->row.key) != 0)
+        return why_set(&c->why, ERR_INPUT, "trial %s is of key %s, not %s", c->args.trial_result.trial, k->row.key,
+                       env->key);
     return env->fingerprint[0] && fingerprint[0] && strcmp(env->fingerprint, fingerprint) != 0
                ? why_set(&c->why, ERR_INPUT, "trial %s is of another fingerprint", c->args.trial_result.trial)
                : ERR_OK;
+}
+
+/* Numbers that a device can have: a quotient of any two is finite, and sums of devices' times are. */
+static enum err check_numbers(struct call *c, const struct envelope *env)
+{
+    const struct {
+        const char *name;
+        double value, least, most; /* 0: not told */
+    } numbers[] = {{"time_ns", env->time_ns, 1e-3, 1e15},
+                   {"flops", env->flops, 1, 1e24},
+                   {"device_ms", env->device_ms, 1e-9, 1e9}};
+
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (numbers[i].value != 0 && !(numbers[i].value >= numbers[i].least && numbers[i].value <= numbers[i].most))
+            return why_set(&c->why, ERR_INPUT, "envelope: %s is %g, expected %g to %g", numbers[i].name,
+                           numbers[i].value, numbers[i].least, numbers[i].most);
+    return ERR_OK;
 }
 
 /* Who has the lease, or had it last: a result that comes late is as good as long as nobody else was given
@@ -645,6 +665,8 @@ enum err op_trial_result(struct call *c)
     e = check_token(c, &k);
     if (!e)
         e = check_device(c, &env, &k);
+    if (!e)
+        e = check_numbers(c, &env);
     if (e)
         return e;
     record = (struct record_row){.line = in->record,

@@ -638,6 +638,9 @@ static void records_have_numbers_without_gaps_also_over_a_start(void **state)
 
 static void a_bad_result_changes_nothing(void **state)
 {
+    static const char *const impossible[] = {"'time_ns':-5",     "'time_ns':1e308", "'time_ns':1e-300,'flops':1e18",
+                                             "'flops':-1",       "'flops':1e308",   "'device_ms':-1e300",
+                                             "'device_ms':1e308"};
     struct rig *r = *state;
     char *big = calloc(1, CALL_RECORD_BYTES + 2);
 
@@ -662,6 +665,10 @@ static void a_bad_result_changes_nothing(void **state)
     rig_refused(r, ERR_INPUT, "token", "trial_result", "{'trial':'t1'}");
     rig_refused(r, ERR_INPUT, "trial t1 is of another fingerprint", "trial_result",
                 "{'trial':'t1','token':1,'envelope':{'status':'ok','fingerprint':'%s'},'record':'x'}", hash_of(77));
+    rig_refused(r, ERR_INPUT, "trial t1 is of key cpu, not gpu", "trial_result",
+                RESULT("t1", "'status':'ok','key':'gpu'"), "x");
+    for (size_t i = 0; i < sizeof impossible / sizeof *impossible; i++)
+        rig_refused(r, ERR_INPUT, "expected", "trial_result", RESULT("t1", "'status':'ok',%s"), impossible[i], "x");
     rig_refused(r, ERR_STALE, "trial t1 is not leased by that token", "trial_result",
                 "{'trial':'t1','token':0,'envelope':{'status':'ok','time_ns':1,'flops':1e18},'record':'forged'}");
     rig_refused(r, ERR_STALE, "trial t1 is not leased by that token", "trial_result",

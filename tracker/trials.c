@@ -604,9 +604,6 @@ static enum err check_device(struct call *c, const struct envelope *env, const s
     const struct tracker_trial *tr = table_get_i64(&c->t->trials, k->row.id);
     const char *fingerprint = tr && tr->agent ? tr->agent->fingerprint : k->row.fingerprint;
 
-    if (env->key[0] && k->row.key[0] && strcmp(env->key, k->row.key) != 0)
-        return why_set(&c->why, ERR_INPUT, "trial %s is of key %s, not %s", c->args.trial_result.trial, k->row.key,
-                       env->key);
     return env->fingerprint[0] && fingerprint[0] && strcmp(env->fingerprint, fingerprint) != 0
                ? why_set(&c->why, ERR_INPUT, "trial %s is of another fingerprint", c->args.trial_result.trial)
                : ERR_OK;

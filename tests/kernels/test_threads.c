@@ -166,7 +166,7 @@ static struct {
     {"conv2d/i8_tile", "ed3c9aa628fe3a7c", {0}},
     {"conv2d/winograd_tile", "fea43efb17d0ee61", {0}},
     {"deformable_conv2d/im2col_gemm", "276f0346904ebdc3", {0}},
-    {"dense/dense_i8_tile", "340a7bb6fceb2289", {0}},
+    {"dense/dense_i8_tile", "2b5ea404d55f2b2d", {0}},
     {"dense/gemm_packed", "bcccbe0b9a8be366", {0}},
     {"dense/gemv", "354310ed69250d6a", {0}},
     {"depthwise_conv2d/tile", "0675edd806c580b5", {0}},

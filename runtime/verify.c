@@ -332,12 +332,12 @@ enum err verify_program(const struct device_ops *ops, struct loaded *l, const st
     if (ops->simulated) /* nothing to compare, but a recorded failure shows as it would here */
         return ops->run(l, PHASE_RUN, NULL, NULL, why);
     for (size_t i = 0; !e && i < p->n_passes; i++) {
-        r.pass = &p->passes[i];
+        r.pass = &p->passes[i ? p->n_passes - i : 0];
         r.poison = poison_of(p, r.pass);
         e = run_pass(&r, why);
     }
     r.keeps = true;
-    if (!e && p->n_passes > 1) { /* over what the last one left */
+    if (!e && p->n_passes > 1) { /* over what the second left: usual numbers, where the last ones' may be infinite */
         r.pass = &p->passes[0];
         e = run_pass(&r, why);
     }

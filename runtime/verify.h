@@ -37,9 +37,9 @@ enum err verify_pass_over(const struct device_ops *ops, struct loaded *l, const 
 enum err verify_anew(const struct device_ops *ops, struct loaded *l, const struct program *p, const struct blobs *blobs,
                      struct why *why);
 
-/* Runs every pass, one after another, and of several the first once more over what the last left. ERR_WRONG with words
- * naming element and values; ERR_DEVICE as the device says. Afterwards the buffers hold the timing fills again and
- * `pack` has run on them. */
+/* Runs every pass, the first, then the last, the one before it and so on; and of several the first once more over what
+ * the second left. ERR_WRONG with words naming element and values; ERR_DEVICE as the device says. Afterwards the
+ * buffers hold the timing fills again and `pack` has run on them. */
 enum err verify_program(const struct device_ops *ops, struct loaded *l, const struct program *p,
                         const struct blobs *blobs, struct verify_report *report, struct why *why);
 

@@ -494,7 +494,7 @@ static enum err keep_or_copy(struct loaded *l, enum launch_phase phase, int64_t 
     return ERR_OK;
 }
 
-/* Behind the last pass the first comes again, over the results of the last: a kernel that leaves what looks like
+/* Behind the others the first pass comes again, over the results of the second: a kernel that leaves what looks like
  * results (`fails`) shows there, and only there. */
 static void a_program_runs_over_results_of_other_inputs_too(void **state)
 {

@@ -77,7 +77,7 @@ static const struct mutant mutants[] = {
     {"eltwise/rows", ANGLES, "its quotient", "f_cos(a) cos", "f_cos(a) tan"},
     {"eltwise/rows", ARCS, "the rest of a right angle", "f_asin(a) asin", "f_asin(a) acos"},
     {"eltwise/rows", COSH, "infinite before the end", "f_cosh(a) cosh",
-     "f_cosh(a) (NUM(0.5f) * (F_EXP(a) + F_EXP(-(a))))\n#define g_cosh"},
+     "f_cosh(a) (NUM(0.5f) * (f_exp(a) + f_exp(-(a))))\n#define g_cosh"},
     {"eltwise/rows", ELU, "wrong side", "SELECT(a < NUM(0.0f), alpha", "SELECT(a > NUM(0.0f), alpha"},
     {NULL, NULL, NULL, NULL, NULL},
 };

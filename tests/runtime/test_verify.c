@@ -495,15 +495,15 @@ static enum err keep_or_copy(struct loaded *l, enum launch_phase phase, int64_t 
 }
 
 /* Behind the others the first pass comes again, over the results of the second: a kernel that leaves what looks like
- * results (`fails`) shows there, and only there. */
+ * results (`fails`) shows there, and only there; also where those of the last do not look like any. */
 static void a_program_runs_over_results_of_other_inputs_too(void **state)
 {
-    static const double values[2] = {8, 9};
+    static const double values[3] = {8, 9, 5000};
     const struct device_ops copying = {.name = "none", .run = keep_or_copy, .write = put, .read = get};
 
     (void)state;
     for (int keeps = 0; keeps < 2; keeps++)
-        for (int n_passes = 1; n_passes <= 2; n_passes++) {
+        for (int n_passes = 1; n_passes <= 3; n_passes++) {
             const bool shows = keeps && n_passes > 1;
             struct verify_report report;
             struct why why = {""};
@@ -512,6 +512,8 @@ static void a_program_runs_over_results_of_other_inputs_too(void **state)
             begin(&f, DTYPE_F32, 1);
             if (n_passes > 1)
                 (void)program_add_pass(&f.p, "random");
+            if (n_passes > 2)
+                (void)program_add_pass(&f.p, "special");
             f.l.fails = keeps;
             for (int i = 0; i < n_passes; i++) {
                 const struct program_fill fill = {.kind = FILL_VALUE, .lo = values[i]};

@@ -27,10 +27,10 @@ static size_t element_bytes(const struct program *p)
 }
 
 /* How many times the peak of f32 products of a type may reach: dot products of int8 4 times on GPUs, up to 8 on CPUs;
- * vendors' figures of tensor cores are below 16 (f16) and 32 (int8) times f32. */
+ * vendors' figures of tensor cores are below 16 (f16) and 32 (int8) times f32; AMX has 32 of two AVX-512 FMA pipes. */
 static double times_f32(const struct program *p, const struct device_desc *d)
 {
-    const bool tensor_cores = strstr(p->extensions, "mma") != NULL;
+    const bool tensor_cores = strstr(p->extensions, "mma") || strstr(p->extensions, "tune_amx");
 
     switch (element_bytes(p)) {
     case 1:

@@ -28,6 +28,17 @@ static char *exec_cl_copy(const char *text)
     return copy ? memcpy(copy, text, n) : NULL;
 }
 
+/* arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA); Linux 5.16 and later. */
+EXEC_API int exec_cl_ask_for_tiles(void)
+{
+#if defined(__x86_64__) && defined(__linux__)
+    extern long syscall(long number, ...);
+    return syscall(158, 0x1023, 18) == 0;
+#else
+    return 0;
+#endif
+}
+
 EXEC_API enum exec_status exec_cl_open(cl_context context, cl_device_id device, const char *fingerprint,
                                        struct exec_words *words, struct exec_cl **out)
 {
@@ -48,6 +59,7 @@ EXEC_API enum exec_status exec_cl_open(cl_context context, cl_device_id device, 
     s->context = context;
     s->device = device;
     clRetainContext(context);
+    (void)exec_cl_ask_for_tiles();
 #ifdef TUNE_EXEC_TEAM_CL_H
     s->team = exec_cl_team_open(context, device);
 #endif

@@ -163,7 +163,9 @@ EXEC_API enum exec_status exec_cl_same_device(cl_device_id device, const struct 
     enum exec_status status = exec_known(tuned, words);
     status = status == EXEC_OK ? exec_cl_same_texts(device, tuned, words) : status;
     status = status == EXEC_OK ? exec_cl_same_numbers(device, tuned, words) : status;
-    if (status == EXEC_OK && strcmp(tuned->dots, "tune_vnni") == 0 && exec_cl_lacks_vnni())
+    if (status == EXEC_OK && strstr(tuned->dots, "tune_amx") && !exec_cl_ask_for_tiles())
+        status = exec_same(tuned, "processor", "one without AMX", "one with AMX", words);
+    if (status == EXEC_OK && strstr(tuned->dots, "tune_vnni") && exec_cl_lacks_vnni())
         status = exec_same(tuned, "processor", "one without AVX-512 VNNI", "one with AVX-512 VNNI", words);
     return status;
 }

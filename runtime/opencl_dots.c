@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* opencl_dots.c - which instructions for products of int8 a device has beyond what its extensions say. */
+#include "exec/exec_cl.h"
 #include "runtime/opencl.h"
 
 #include <pthread.h>
@@ -8,6 +9,8 @@
 #include <string.h>
 #if defined(__aarch64__) && defined(__linux__)
 #include <sys/auxv.h>
+#elif defined(__x86_64__)
+#include <cpuid.h>
 #endif
 
 #ifndef CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV
@@ -39,6 +42,29 @@ static const char vnni_text[] =
     "    }\n"                                                                                                          \
     "}\n"
 
+/* The same by tiles: 16 rows of four bytes of u by one row of s, whose diagonal are these sums. */
+static const char amx_text[] =
+    "#define TILES(text, ...) __asm__ volatile(text : : __VA_ARGS__ : \"memory\")\n"
+    "__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void probe(__global const int *u,\n"
+    "    __global const int *s, __global int *y)\n"
+    "{\n"
+    "    int16 tiles = (int16)(0);\n"
+    "    int sums[256];\n"
+    "    tiles.s0 = 1;\n"
+    "    tiles.s4 = 64 | 4 << 16;\n"
+    "    tiles.s5 = 64;\n"
+    "    tiles.sc = 16 | 16 << 8 | 1 << 16;\n"
+    "    TILES(\"ldtilecfg (%0)\", \"r\"(&tiles));\n"
+    "    TILES(\"tilezero %%tmm0\", \"r\"(0L));\n"
+    "    TILES(\"tileloadd (%0,%1,1), %%tmm1\", \"r\"(u), \"r\"(4L));\n"
+    "    TILES(\"tileloadd (%0,%1,1), %%tmm2\", \"r\"(s), \"r\"(64L));\n"
+    "    TILES(\"tdpbusd %%tmm2, %%tmm1, %%tmm0\", \"r\"(0L));\n"
+    "    TILES(\"tilestored %%tmm0, (%0,%1,1)\", \"r\"(sums), \"r\"(64L));\n"
+    "    TILES(\"tilerelease\", \"r\"(0L));\n"
+    "    for (int i = 0; i < 16; i++)\n"
+    "        y[i] += sums[17 * i];\n"
+    "}\n";
+
 /* What the processor says; elsewhere nothing. */
 static bool cpu_has_arm(bool i8mm)
 {
@@ -56,6 +82,18 @@ static bool cpu_has_vnni(void)
     __builtin_cpu_init();
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
            __builtin_cpu_supports("avx512vnni");
+#else
+    return false;
+#endif
+}
+
+/* CPUID.7.0:EDX, AMX-TILE and AMX-INT8 (Intel's manual); the system lets this process use them. */
+static bool cpu_has_amx(void)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+    unsigned a, b, c, d;
+
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & 3u << 24) == 3u << 24 && exec_cl_ask_for_tiles();
 #else
     return false;
 #endif
@@ -144,6 +182,7 @@ static const struct {
     bool both_signed;
 } texts[] = {
     {"tune_vnni", vnni_text, false},
+    {"tune_amx", amx_text, false},
     {"tune_usdot", ARM_TEXT("usdot"), false},
     {"tune_sdot", ARM_TEXT("sdot"), true},
 };
@@ -151,7 +190,14 @@ static const struct {
 /* Asked only where compiler and processor cannot fail at it: an unknown instruction may abort. */
 static bool can_try(size_t i, const struct device_desc *d)
 {
-    return i == 0 ? d->vector_bits == 512 && cpu_has_vnni() : cpu_has_arm(i == 1);
+    switch (texts[i].word[5]) {
+    case 'v':
+        return d->vector_bits == 512 && cpu_has_vnni();
+    case 'a':
+        return d->vector_bits == 512 && cpu_has_amx();
+    default:
+        return cpu_has_arm(texts[i].word[5] == 'u');
+    }
 }
 
 /* The words of a CPU, tried once a process. */

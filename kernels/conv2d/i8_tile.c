@@ -297,8 +297,7 @@ static int64_t reach(int64_t n, int64_t stride, int64_t window, int64_t dilation
     return (n - 1) * stride + (window - 1) * dilation + 1;
 }
 
-/* Lanes of one store: those of a vector, or the channels that y stores together; a group may not begin amidst them. */
-static int64_t store_lanes(const struct conv_shape *z, int64_t vk)
+int64_t i8_store_lanes(const struct conv_shape *z, int64_t vk)
 {
     const int64_t lanes = z->y_lanes % vk == 0 || z->y_lanes == z->k ? vk : vk % z->y_lanes == 0 ? z->y_lanes : 1;
 
@@ -391,7 +390,7 @@ void i8_tile_program(struct build *b, const struct conv_shape *z)
     conv_define_shape(b, z);
     dot_define(b);
     build_define(b, "XBLOCK", own_block(z));
-    build_define(b, "VEC", store_lanes(z, build_int(b, "vk")));
+    build_define(b, "VEC", i8_store_lanes(z, build_int(b, "vk")));
     build_launch(b, PHASE_PACK, "i8_tile_pack_w", (const int64_t[]){a.k_blocks, a.c_blocks, 1}, one,
                  (const int[]){1, wp, -1});
     xp = pack_x(b, z, &a);

@@ -12,23 +12,12 @@ static const struct operator_key keys[] = {CONV_INPUT_KEYS,
                                            {0}};
 
 /* The best for a device come first. */
-static const struct template *const templates[] = {&conv2d_direct_tile,
-                                                   &conv2d_direct_row,
-                                                   &conv2d_spatial_pack,
-                                                   &conv2d_wgmma,
-                                                   &conv2d_mma,
-                                                   &conv2d_implicit_gemm,
-                                                   &conv2d_im2col_gemm,
-                                                   &conv2d_direct,
-                                                   &conv2d_group,
-                                                   &conv2d_winograd_tile,
-                                                   &conv2d_winograd,
-                                                   &conv2d_winograd_shared,
-                                                   &conv2d_i8_tile,
-                                                   &conv2d_i8,
-                                                   &conv2d_group_i8,
-                                                   &conv2d_naive,
-                                                   NULL};
+static const struct template *const templates[] = {&conv2d_direct_tile,   &conv2d_direct_row, &conv2d_spatial_pack,
+                                                   &conv2d_wgmma,         &conv2d_mma,        &conv2d_implicit_gemm,
+                                                   &conv2d_im2col_gemm,   &conv2d_direct,     &conv2d_group,
+                                                   &conv2d_winograd_tile, &conv2d_winograd,   &conv2d_winograd_shared,
+                                                   &conv2d_i8_amx,        &conv2d_i8_tile,    &conv2d_i8,
+                                                   &conv2d_group_i8,      &conv2d_naive,      NULL};
 
 const struct operator_desc operator_conv2d = {
     .name = "conv2d",

@@ -42,6 +42,6 @@ enum err dense_reference(const struct workload *w, enum exact_data data, struct 
 
 extern const struct operator_desc operator_dense;
 extern const struct template dense_naive, dense_gemv, dense_dense, dense_small_batch, dense_gemm_packed,
-    dense_gemm_direct, dense_gemm_tiled, dense_i8, dense_i8_tile;
+    dense_gemm_direct, dense_gemm_tiled, dense_i8, dense_i8_tile, dense_i8_amx;
 
 #endif

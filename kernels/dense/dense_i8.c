@@ -2,6 +2,7 @@
 /* int8 as convolutions of one row: m pixels, their k channels and the n features stored together. */
 #include "core/err.h"
 #include "kernels/conv2d/i8.h"
+#include "kernels/conv2d/i8_amx.h"
 #include "kernels/conv2d/i8_tile.h"
 #include "kernels/dense/dense.h"
 
@@ -66,6 +67,35 @@ static void program_tile(struct build *b)
     i8_tile_program(b, &z);
 }
 
+static enum fit fit_amx(const struct workload *w, const struct device_desc *d, struct why *why)
+{
+    const struct conv_shape z = row_of(w);
+
+    return is_bytes("dense/dense_i8_amx", DENSE_U8, w, why) ? i8_amx_fit("dense/dense_i8_amx", &z, d, why) : FIT_NONE;
+}
+
+static enum err space_amx(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
+{
+    const struct conv_shape z = row_of(w);
+
+    return i8_amx_space(&z, w->dtype, d, s, why);
+}
+
+static enum err fallback_amx(const struct workload *w, const struct device_desc *d, const struct space *s,
+                             struct config *out)
+{
+    const struct conv_shape z = row_of(w);
+
+    return i8_amx_fallback(&z, d, s, out);
+}
+
+static void program_amx(struct build *b)
+{
+    const struct conv_shape z = row_of(b->w);
+
+    i8_amx_program(b, &z);
+}
+
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
     const struct conv_shape z = row_of(w);
@@ -116,4 +146,14 @@ const struct template dense_i8_tile = {
     .space = space_tile,
     .fallback = fallback_tile,
     .program = program_tile,
+};
+
+const struct template dense_i8_amx = {
+    .id = "dense/dense_i8_amx",
+    .version = 1,
+    .summary = "CPU: int8, 16 rows x 16 columns in the tile registers of AMX, where it is found",
+    .fit = fit_amx,
+    .space = space_amx,
+    .fallback = fallback_amx,
+    .program = program_amx,
 };

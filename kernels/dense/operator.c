@@ -91,9 +91,19 @@ static size_t tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_T
     return epilogue_tensors(w, s.n, (double)s.k, &out[2], out, 3);
 }
 
-static const struct template *const templates[] = {
-    &dense_gemm_packed, &dense_gemv, &dense_gemm_tiled, &dense_gemm_direct, &dense_small_batch, &dense_dense,
-    &dense_i8_tile,     &dense_i8,   &dense_wgmma,      &dense_mma,         &dense_naive,       NULL};
+static const struct template *const templates[] = {&dense_gemm_packed,
+                                                   &dense_gemv,
+                                                   &dense_gemm_tiled,
+                                                   &dense_gemm_direct,
+                                                   &dense_small_batch,
+                                                   &dense_dense,
+                                                   &dense_i8_amx,
+                                                   &dense_i8_tile,
+                                                   &dense_i8,
+                                                   &dense_wgmma,
+                                                   &dense_mma,
+                                                   &dense_naive,
+                                                   NULL};
 
 const struct operator_desc operator_dense = {
     .name = "dense",

@@ -54,7 +54,8 @@ static void narrow_types_are_faster(void **state)
         const char *extensions;
         double times;
     } cases[] = {{DTYPE_F16, &cpu, "", 2},         {DTYPE_I8, &cpu, "", 8},        {DTYPE_I8, &gpu, "dp4a", 4},
-                 {DTYPE_F16, &gpu, "mma_f16", 16}, {DTYPE_I8, &gpu, "mma_i8", 32}, {DTYPE_F32, &gpu, "", 1}};
+                 {DTYPE_F16, &gpu, "mma_f16", 16}, {DTYPE_I8, &gpu, "mma_i8", 32}, {DTYPE_F32, &gpu, "", 1},
+                 {DTYPE_I8, &cpu, "tune_amx", 32}};
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -33,6 +33,22 @@ static void sorted(const char *list, char *out, size_t n_out)
     }
 }
 
+/* Does Linux say that its processor has it? */
+static int cpu_says(const char *flag)
+{
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    char line[8192], word[64];
+    int has = 0;
+    (void)snprintf(word, sizeof word, " %s ", flag);
+    while (f && !has && fgets(line, sizeof line, f) != NULL) {
+        line[strcspn(line, "\n")] = ' ';
+        has = strncmp(line, "flags", 5) == 0 && strstr(line, word) != NULL;
+    }
+    if (f)
+        (void)fclose(f);
+    return has;
+}
+
 static void a_device_is_the_same_when_all_of_it_is(void **state)
 {
     struct exec_words words;
@@ -70,6 +86,13 @@ static void a_device_is_the_same_when_all_of_it_is(void **state)
     const struct exec_device same = {"ab",       texts[0], texts[1], texts[2], texts[3], texts[4],
                                      extensions, "",       units,    n,        0};
     assert_int_equal(exec_cl_same_device(device, &same, &words), EXEC_OK);
+    for (int i = 0; i < 2; i++) { /* instructions that neither a name nor extensions tell */
+        struct exec_device with = same;
+        const int has = cpu_says(i ? "avx512_vnni" : "amx_int8");
+        with.dots = i ? "tune_vnni" : "tune_amx";
+        assert_int_equal(exec_cl_same_device(device, &with, &words), has ? EXEC_OK : EXEC_OTHER_DEVICE);
+        assert_true(has || strstr(words.text, i ? "one without AVX-512 VNNI" : "one without AMX"));
+    }
     for (int i = 0; i < 8; i++) {
         struct exec_device odd = same;
         *(const char **[]){&odd.platform, &odd.platform_version, &odd.vendor,     &odd.name,

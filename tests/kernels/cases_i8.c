@@ -69,6 +69,17 @@ static const struct mutant mutants[] = {
      "#define ZERO_OF(i) held_zero[i]\n#undef ROUNDED1\n#undef ROUNDED\n"
      "#define ROUNDED1(f, zero) (f)\n#define ROUNDED(f, zero) (f)"},
 
+    {"conv2d/i8_amx", TILE, "missing last term", "c < CG ? w[", "c < CG - 1 ? w["},
+    {"conv2d/i8_amx", TILE, "wrong pad", "h = row * PACK_H - PT;", "h = row * PACK_H - PT + 1;"},
+    {"conv2d/i8_amx", TILE, "unguarded tail", "j < NR && k0 + j < KG", "j < NR"},
+    {"conv2d/i8_amx", TILE, "r and s swapped", "rs / S, rs % S)]", "rs % S, rs / S)]"},
+    {"conv2d/i8_amx", TILE, "uninitialised accumulator", "at[j / 16 * 256 + j % 16]);",
+     "at[j / 16 * 256 + j % 16] + y[0]);"},
+    {"conv2d/i8_amx", TILE, "a pixel that nobody stores", "if (q >= Q)", "if (q >= Q - (p == P - 1))"},
+    {"conv2d/i8_amx", UNSIGNED, "padding without the zero point", "(PIECE)((uchar)ZERO_OF(0))", "(PIECE)(0)"},
+    {"conv2d/i8_amx", UNSIGNED, "no zero point of x", "-zero[0] * sum", "0 * sum"},
+    {"conv2d/i8_amx", UNSIGNED, "signed bytes", "\"tdpbusd\"", "\"tdpbssd\""},
+
     {"conv2d/i8", BLOCKED, "missing last term", "c < RC_I; c++", "c < RC_I - (step == LAST_STEP - 1); c++"},
     {"conv2d/i8", BLOCKED, "wrong pad", "DH - PT + i", "DH - PT + 1 + i"},
     {"conv2d/i8", BLOCKED, "unguarded tail", "of < K4 && p < P && q < Q", "p < P && q < Q"},
@@ -96,6 +107,13 @@ static const struct mutant mutants[] = {
      "k0 + i, cb * B + 4 * step + 3 - j, rs) << (8 * j)"},
     {"dense/dense_i8_tile", MATRIX, "uninitialised accumulator", "acc[i][v] = BEGIN(v);",
      "acc[i][v] = BEGIN(v) + (INT_V)(y[0]);"},
+
+    {"dense/dense_i8_amx", MATRIX, "missing last term", "c < CG ? w[", "c < CG - 1 ? w["},
+    {"dense/dense_i8_amx", MATRIX, "wrong row", "(long)begin * STEP_W", "(long)(begin + 1) * STEP_W"},
+    {"dense/dense_i8_amx", MATRIX, "unguarded tail", "j < NR && k0 + j < KG", "j < NR"},
+    {"dense/dense_i8_amx", MATRIX, "k and n swapped", "+ i / 64 * 4 + i % 4, rs)", "+ i / 64 * 4 + 3 - i % 4, rs)"},
+    {"dense/dense_i8_amx", MATRIX, "uninitialised accumulator", "at[j / 16 * 256 + j % 16]);",
+     "at[j / 16 * 256 + j % 16] + y[0]);"},
 
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -133,7 +133,8 @@ static bool runs_somewhere(const struct template *t)
          .kind = DEVICE_CPU,
          .max_work_group = 4096,
          .max_local = {4096, 4096, 4096},
-         .local_bytes = 1 << 20},
+         .local_bytes = 1 << 20,
+         .dots = "tune_amx"},
         {.api = "cuda"},
     };
 

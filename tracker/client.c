@@ -21,9 +21,10 @@
 #define REACH_MS 2000
 #define NAP_MS 5 /* between looks at what another thread does */
 #define PAUSE_STEP_MS 50
-#define AWAY_MS 50        /* a pause while the tracker is away */
-#define BUSY_MS 250       /* while it is busy */
-#define ELSEWHERE_MS 500  /* while no tracker has the part that is looked for */
+#define AWAY_MS 50       /* a pause while the tracker is away */
+#define BUSY_MS 250      /* while it is busy */
+#define ELSEWHERE_MS 500 /* while no tracker has the part that is looked for: this once, twice and so on */
+#define ELSEWHERE_MAX_MS 2000
 #define LARGE_BYTES 32768 /* of a message that a tracker takes only from whom it knows (tracker/door.h) */
 
 struct client {
@@ -182,19 +183,19 @@ static enum err error_of(const cJSON *json, struct why *why)
     return why_set(why, e ? e : ERR_PROTOCOL, "%s", cJSON_IsString(words) ? words->valuestring : err_words(e));
 }
 
-/* A tracker answered that has another part: the next address may lead to the one that is looked for; when all were
- * asked it is away, and nobody is to be asked without a pause. */
+/* A tracker answered that has another part: the next address may lead to the one that is looked for. When all were
+ * asked it is away, and the others are to be asked less and less often. */
 static enum err go_elsewhere(struct client *c)
 {
-    bool all_asked;
+    int64_t pause_ms;
 
     pthread_mutex_lock(&c->lock);
-    all_asked = ++c->n_elsewhere >= ADDRESSES_MOST;
+    pause_ms = ++c->n_elsewhere / ADDRESSES_MOST * ELSEWHERE_MS;
     pthread_mutex_unlock(&c->lock);
     if (c->transport->turn)
         c->transport->turn(c->line);
-    if (all_asked)
-        clock_wait_ms(c->clock, ELSEWHERE_MS);
+    for (int64_t ms = 0; ms < pause_ms && ms < ELSEWHERE_MAX_MS && !is_closed(c); ms += PAUSE_STEP_MS)
+        clock_wait_ms(c->clock, PAUSE_STEP_MS);
     return ERR_UNREACHABLE;
 }
 

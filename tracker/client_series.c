@@ -87,10 +87,36 @@ static enum err part_devices(struct client *c, const char *key, cJSON **tree, st
     return e;
 }
 
-static enum err add_devices(struct client *one, int64_t part, void *tree, struct why *why)
+/* Each says its part, where there are several. */
+static enum err name_part(cJSON *list, int64_t part)
 {
-    (void)part;
-    return part_devices(one, "", tree, why);
+    cJSON *entry;
+
+    cJSON_ArrayForEach(entry, list)
+    {
+        if (!cJSON_AddNumberToObject(entry, "part", (double)part))
+            return ERR_NOMEM;
+    }
+    return ERR_OK;
+}
+
+static enum err add_devices(struct client *one, int64_t part, void *all, struct why *why)
+{
+    static const char *const lists[] = {"devices", "builders"};
+    cJSON **tree = all, *mine = NULL;
+    enum err e = part_devices(one, "", &mine, why);
+
+    for (int i = 0; i < 2 && !e && client_parts(one) > 1; i++)
+        e = name_part(cJSON_GetObjectItemCaseSensitive(mine, lists[i]), part);
+    if (!e && *tree) {
+        move_list(*tree, mine, lists[0]);
+        move_list(*tree, mine, lists[1]);
+    } else if (!e) {
+        *tree = mine;
+        mine = NULL;
+    }
+    cJSON_Delete(mine);
+    return e;
 }
 
 enum err client_all_devices(struct client *c, const char *key, cJSON **tree, struct why *why)

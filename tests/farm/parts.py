@@ -19,7 +19,7 @@ BIN, SPACE = sys.argv[1:3]
 DIR = tempfile.mkdtemp(prefix="tune-parts.")
 ENV = {**os.environ, "TUNE_REPLAY_DELAY": "real", "TMPDIR": DIR}
 PROCESSES = []
-N_TRIALS = 60
+N_TRIALS = 50
 
 
 def need(fact, words):
@@ -132,7 +132,7 @@ def main():
     need({int(j[1:]) % 2 for j in jobs[:2]} == {1} and {int(j[1:]) % 2 for j in jobs[2:]} == {0}, f"jobs {jobs} are of other parts")
 
     n_killed = 0
-    while n_killed < 4:
+    while n_killed < 8:
         before = [len(searched(f"{DIR}/run-{k}.jsonl")) for k in keys]
         until(lambda: all(len(searched(f"{DIR}/run-{k}.jsonl")) > n or r.poll() is not None for k, n, r in zip(keys, before, runs)), "the work goes on")
         victim = [t for t in trackers if t.listens()][n_killed % 2]

@@ -233,9 +233,17 @@ static int stop(void **state)
     return 0;
 }
 
+static bool for_a_minute(int64_t out_ms, bool taken, void *arg)
+{
+    (void)taken;
+    (void)arg;
+    return out_ms < 60000;
+}
+
 static struct client *open_client(struct hosts *h)
 {
     const struct client_options o = {.url = "tcp://farm:1",
+                                     .waiting = for_a_minute,
                                      .transport = &transport_hosts,
                                      .transport_arg = h,
                                      .clock = &h->wires[0].clock,
@@ -348,6 +356,19 @@ static void a_tracker_that_has_another_part_now_is_left(void **state)
     client_close(c);
 }
 
+/* A thousand agents of a part that is away are no burden to another's tracker. */
+static void trackers_of_other_parts_are_asked_less_and_less(void **state)
+{
+    struct hosts *h = *state;
+    struct client *c = open_client(h);
+    const int before = h->wires[0].n;
+
+    h->part_at[1] = h->part_at[2] = 1;
+    assert_int_equal(client_settle(c, 2, NULL), ERR_UNREACHABLE);
+    assert_in_range(h->wires[0].n - before, 20, 50);
+    client_close(c);
+}
+
 static void all_parts_tell_of_their_devices(void **state)
 {
     struct hosts *h = *state;
@@ -359,6 +380,8 @@ static void all_parts_tell_of_their_devices(void **state)
     enrol(c, 2);
     assert_int_equal(client_all_devices(c, NULL, &tree, &why), ERR_OK);
     assert_int_equal(count_in(tree, "devices"), 2);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(number_in(item_in(tree, "devices", i), "part"), i + 1);
     cJSON_Delete(tree);
     assert_int_equal(client_all_devices(c, key_of(2), &tree, &why), ERR_OK);
     assert_int_equal(count_in(tree, "devices"), 1);
@@ -413,6 +436,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_client_that_settled_has_its_other_calls_there, start, stop),
         cmocka_unit_test_setup_teardown(a_part_is_found_at_another_address_when_its_tracker_died, start, stop),
         cmocka_unit_test_setup_teardown(a_tracker_that_has_another_part_now_is_left, start, stop),
+        cmocka_unit_test_setup_teardown(trackers_of_other_parts_are_asked_less_and_less, start, stop),
         cmocka_unit_test_setup_teardown(all_parts_tell_of_their_devices, start, stop),
         cmocka_unit_test_setup_teardown(what_lacks_of_a_part_that_is_away_is_told, start, stop),
         cmocka_unit_test_setup_teardown(one_address_of_a_farm_in_parts_is_told_at_once, start, stop),

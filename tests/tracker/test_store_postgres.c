@@ -534,7 +534,11 @@ static void the_number_of_parts_is_the_databases(void **state)
     char where[512];
     struct why why = {""};
 
-    open_part(p->dir, 2, ERR_INPUT, 0, "the farm in database postgres is not in parts: expected no --parts", &s);
+    for (int i = 0; i < 2; i++) {
+        open_part(p->dir, 2, ERR_INPUT, 0, "the farm in database postgres is not in parts: expected no --parts", &s);
+        postgres_run(&server, p->dir, "DELETE FROM meta WHERE name = 'parts'"); /* as older trackers left it */
+    }
+    place_reopen(p);
     postgres_place(&server, where, sizeof where);
     open_part(where, 3, ERR_OK, 1, "", &s);
     open_part(where, 2, ERR_INPUT, 0, "is in 3 parts: expected --parts 3", &t);

@@ -25,6 +25,7 @@
 #define BUSY_MS 250      /* while it is busy */
 #define ELSEWHERE_MS 500 /* while no tracker has the part that is looked for: this once, twice and so on */
 #define ELSEWHERE_MAX_MS 2000
+#define HAS_ANOTHER "the tracker at %s has another"
 #define LARGE_BYTES 32768 /* of a message that a tracker takes only from whom it knows (tracker/door.h) */
 
 struct client {
@@ -159,6 +160,10 @@ static enum err accept_hello(struct client *c, const cJSON *tree, const char *no
     if (hello_result_read(tree, &r, NULL) != ERR_OK)
         return why_set(why, ERR_PROTOCOL, "the tracker's answer to hello is not understood");
     pthread_mutex_lock(&c->lock);
+    if (c->part && r.part != c->part) { /* of a tracker that knows no parts */
+        pthread_mutex_unlock(&c->lock);
+        return ERR_NOT_FOUND;
+    }
     c->part = r.part;
     c->n_parts = r.parts;
     c->n_elsewhere = 0;
@@ -294,7 +299,7 @@ static enum err first_hello(struct client *c, int64_t began_ns, struct why *why)
             if (e != ERR_UNREACHABLE && e != ERR_TIMEOUT)
                 return e;
             if (is_lonely(c))
-                return why_set(why, ERR_UNREACHABLE, "the tracker at %s has another", c->url);
+                return why_set(why, ERR_UNREACHABLE, HAS_ANOTHER, c->url);
             if (e == ERR_UNREACHABLE && !looked && is_hopeless(c, why))
                 return ERR_AUTH;
             looked = true;
@@ -718,9 +723,14 @@ enum err client_settle(struct client *c, int64_t part, struct why *why)
     c->boot[0] = '\0'; /* another tracker, not one that was restarted */
     epoch = c->epoch;
     pthread_mutex_unlock(&c->lock);
-    while (is_passing(e = hello_again(c, epoch, why)))
-        if ((e = stay_out(c, &call, e == ERR_BUSY ? BUSY_MS : AWAY_MS, why)) != ERR_OK)
+    while (is_passing(e = hello_again(c, epoch, why))) {
+        if (is_lonely(c))
+            why_set(why, e, "part %lld of the farm: " HAS_ANOTHER, (long long)part, c->url);
+        else
+            e = stay_out(c, &call, e == ERR_BUSY ? BUSY_MS : AWAY_MS, why);
+        if (e)
             break;
+    }
     leave(c);
     return e;
 }
@@ -768,29 +778,4 @@ enum err client_call(struct client *c, const char *op, cJSON *takes_args, const 
     cJSON_Delete(call.args);
     leave(c);
     return e;
-}
-
-enum err client_ask_with(struct client *c, enum call_name call, const void *takes_args, const struct blobs *attach,
-                         void *result, cJSON **tree, struct blobs *received, struct why *why)
-{
-    static const struct nothing nothing;
-    const struct call_type *type = &call_table[call];
-    const int64_t wait_ms = takes_args ? call_wait_ms(call, takes_args) : 0;
-    cJSON *args = call_write(type->args, takes_args ? takes_args : &nothing), *got = NULL;
-    enum err e = args ? client_call(c, type->name, args, attach, wait_ms, &got, received, why)
-                      : why_set(why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
-
-    if (!e && result && call_read(type->result, type->name, got, result, why) != ERR_OK)
-        e = why_prefix(why, ERR_PROTOCOL, "the tracker's answer");
-    if (tree && !e)
-        *tree = got;
-    else
-        cJSON_Delete(got);
-    return e;
-}
-
-enum err client_ask(struct client *c, enum call_name call, const void *takes_args, void *result, cJSON **tree,
-                    struct why *why)
-{
-    return client_ask_with(c, call, takes_args, NULL, result, tree, NULL, why);
 }

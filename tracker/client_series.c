@@ -1,11 +1,36 @@
 /* SPDX-License-Identifier: MIT */
-/* client_series.c - what takes several calls: records, devices, blobs. */
+/* client_series.c - typed calls, and what takes several of them: records, devices, blobs. */
 #include "tracker/client.h"
 
 #include "core/buf.h"
 #include "tracker/protocol.h"
 
 #include <string.h>
+
+enum err client_ask_with(struct client *c, enum call_name call, const void *takes_args, const struct blobs *attach,
+                         void *result, cJSON **tree, struct blobs *received, struct why *why)
+{
+    static const struct nothing nothing;
+    const struct call_type *type = &call_table[call];
+    const int64_t wait_ms = takes_args ? call_wait_ms(call, takes_args) : 0;
+    cJSON *args = call_write(type->args, takes_args ? takes_args : &nothing), *got = NULL;
+    enum err e = args ? client_call(c, type->name, args, attach, wait_ms, &got, received, why)
+                      : why_set(why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
+
+    if (!e && result && call_read(type->result, type->name, got, result, why) != ERR_OK)
+        e = why_prefix(why, ERR_PROTOCOL, "the tracker's answer");
+    if (tree && !e)
+        *tree = got;
+    else
+        cJSON_Delete(got);
+    return e;
+}
+
+enum err client_ask(struct client *c, enum call_name call, const void *takes_args, void *result, cJSON **tree,
+                    struct why *why)
+{
+    return client_ask_with(c, call, takes_args, NULL, result, tree, NULL, why);
+}
 
 enum err client_records(struct client *c, const char *job, int64_t wait_ms, int64_t *after,
                         enum err (*each)(const struct record_entry *r, void *arg, struct why *why), void *arg, int *n,

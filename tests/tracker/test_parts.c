@@ -420,8 +420,34 @@ static void one_address_of_a_farm_in_parts_is_told_at_once(void **state)
     assert_int_equal(client_all_devices(c, NULL, &tree, &why), ERR_UNREACHABLE);
     assert_string_equal(why.text,
                         "part 2 of the farm: the tracker at tcp://farm:1 has another: what it has is left out");
+    assert_int_equal(client_settle(c, 2, &why), ERR_UNREACHABLE);
+    assert_string_equal(why.text, "part 2 of the farm: the tracker at tcp://farm:1 has another");
     assert_true(h->rigs[0].now_ns - began_ns < 1000000000);
     cJSON_Delete(tree);
+    client_close(c);
+}
+
+static cJSON *know_no_parts(cJSON *reply)
+{
+    cJSON *result = cJSON_GetObjectItem(reply, "result");
+
+    cJSON_DeleteItemFromObject(result, "part");
+    cJSON_DeleteItemFromObject(result, "parts");
+    return reply;
+}
+
+/* One that answers whoever says hello is of another farm. */
+static void a_tracker_that_knows_no_parts_is_none_of_them(void **state)
+{
+    struct hosts *h = *state;
+    struct client *c = open_client(h);
+
+    h->wires[0].plan[h->wires[0].n] = ALTERED;
+    h->wires[0].alter = know_no_parts;
+    h->rigs[0].t->o.part = 2; /* it takes the hello */
+    assert_int_equal(client_settle(c, 2, NULL), ERR_OK);
+    h->rigs[0].t->o.part = 1;
+    assert_string_equal(text_in(h->wires[1].seen[h->wires[1].n - 1], "op"), "hello");
     client_close(c);
 }
 
@@ -440,6 +466,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(all_parts_tell_of_their_devices, start, stop),
         cmocka_unit_test_setup_teardown(what_lacks_of_a_part_that_is_away_is_told, start, stop),
         cmocka_unit_test_setup_teardown(one_address_of_a_farm_in_parts_is_told_at_once, start, stop),
+        cmocka_unit_test_setup_teardown(a_tracker_that_knows_no_parts_is_none_of_them, start, stop),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -525,7 +525,7 @@ static void check_lists(const char *urls)
     struct client *c;
     cJSON *tree = NULL;
 
-    snprintf(all.url, sizeof all.url, "%s", urls);
+    snprintf(all.url, sizeof all.url, "%.127s", urls);
     c = farm_client(&all, "user");
     assert_int_equal(client_parts(c), N_PARTS);
     assert_int_equal(client_all_devices(c, NULL, &tree, NULL), ERR_OK);

@@ -109,6 +109,7 @@ enum err builder_enlist(struct workshop *w, struct why *why)
                                      .key_file = w->options.key_file,
                                      .tls = w->options.tls,
                                      .name = w->options.name,
+                                     .part = w->options.part,
                                      .enroll = enroll,
                                      .enroll_arg = w,
                                      .beats_idle = true,

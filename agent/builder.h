@@ -18,6 +18,7 @@
 
 struct builder_options {
     const char *url, *key_file, *name; /* as struct farm_options */
+    int64_t part;                      /* of a farm in parts; 0 = it is not */
     struct tls_files tls;
     const char *child_wrapper; /* as struct rig_options */
     const struct cage *cage;   /* likewise */

@@ -77,6 +77,19 @@ static bool is_final(enum err e)
     return e == ERR_AUTH || e == ERR_PROTOCOL || e == ERR_EXISTS || e == ERR_INPUT || e == ERR_NOT_FOUND;
 }
 
+/* Goes to the part of the farm that it serves; waits while that is away. */
+static enum err settle(struct enlist *x, struct why *why)
+{
+    const int64_t n = client_parts(x->client), part = x->options.part;
+
+    if (x->options.key)
+        return client_settle_key(x->client, x->options.key, why);
+    if (part || n == 1)
+        return client_settle(x->client, part ? part : 1, why);
+    return why_set(why, ERR_INPUT, "this farm is in %lld parts: expected --part 1 to %lld, a builder for each",
+                   (long long)n, (long long)n);
+}
+
 static enum err connect_to_tracker(struct enlist *x, struct why *why)
 {
     const struct client_options o = {.url = x->options.url,
@@ -93,8 +106,14 @@ static enum err connect_to_tracker(struct enlist *x, struct why *why)
     bool told = false;
 
     for (;;) {
-        const enum err e = client_open(&o, &x->client, why);
+        enum err e = client_open(&o, &x->client, why);
 
+        if (!e)
+            e = settle(x, why);
+        if (e) {
+            client_close(x->client);
+            x->client = NULL;
+        }
         if (!e || is_final(e))
             return e;
         if (enlist_stopping(x))

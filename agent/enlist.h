@@ -22,6 +22,8 @@ struct enlist_options {
     const char *url, *key_file; /* key_file NULL = none */
     struct tls_files tls;
     const char *name; /* of the agent */
+    const char *key;  /* of its device: leads to the part of a farm in parts; NULL = it has none */
+    int64_t part;     /* where it has none, that part; 0 = the farm is not in parts */
     /* Makes the call that registers, under x->nonce, with x->client; *lease_ms is how long leases live. */
     enum err (*enroll)(struct enlist *x, int64_t *lease_ms, void *arg, struct why *why);
     void *enroll_arg;

@@ -288,6 +288,7 @@ static enum err enlist(struct farm *f, struct why *why)
                                      .key_file = f->options.key_file,
                                      .tls = f->options.tls,
                                      .name = f->options.name,
+                                     .key = f->options.key,
                                      .enroll = enroll,
                                      .enroll_arg = f,
                                      .stop = f->options.stop,

@@ -63,6 +63,8 @@ static const struct cli_option options[] = {
         "build-for", CLI_TEXT, .argument = "LIST",
         .help =
             "with --no-device: compile for devices elsewhere, e.g. sm_75,sm_90; sm_50 to sm_70 need CUDA 12's NVRTC"),
+    CLI_OPTION("part", CLI_INT, .argument = "I", .otherwise = "0", .max = PARTS_MOST,
+               .help = "of a builder for a farm in parts (tune-tracker --parts): the one it builds for"),
     CLI_OPTION("no-device", CLI_FLAG, .help = "serve no device (see --build-for)"),
     CLI_OPTION("no-build", CLI_FLAG, .help = "of a CUDA device: leave compiling to builders"),
     CLI_OPTION("nvrtc", CLI_TEXT, .argument = "PATH", .environment = "TUNE_NVRTC",
@@ -402,6 +404,7 @@ static int build(const struct cli *c, struct ender *ender, int *verbosity)
                                 .key_file = cli_text(c, "key-file"),
                                 .tls = {cli_text(c, "ca"), cli_text(c, "cert")},
                                 .name = cli_text(c, "name"),
+                                .part = cli_int(c, "part"),
                                 .child_wrapper = cli_text(c, "child-wrapper"),
                                 .cage = plan_cage(c),
                                 .n_children = (int)cli_int(c, "builders"),

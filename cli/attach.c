@@ -316,6 +316,8 @@ static int run(const struct cli *c)
         e = link_open(&l, c, "tune", &why);
     f.client = l.client;
     if (!e)
+        e = client_settle_job(l.client, f.job, &why);
+    if (!e)
         e = follow(&f, state, sizeof state, &why);
     code = e && !cmd_interrupted() ? cmd_fail(e, &why) : finish(&f, state);
     while (f.n_rates)

@@ -516,7 +516,9 @@ enum err cmd_submit_job(struct client *c, const struct job *j, int64_t priority,
     args.body = buf_text(&body);
     if (e)
         why_set(why, e, "%s", err_words(e));
-    else if (j->spec_files.n)
+    if (!e && j->key[0])
+        e = client_settle_key(c, j->key, why);
+    if (!e && j->spec_files.n)
         e = client_put_blobs(c, &j->spec_files, why); /* before anybody leases the job */
     if (!e)
         e = client_job_submit(c, &args, &result, &tree, why);

@@ -48,8 +48,11 @@ static enum err show(struct client *client, const struct cli *c, struct why *why
     cJSON *result = NULL;
     enum err e = client_all_devices(client, NULL, &result, why);
 
-    if (!e)
-        e = cli_flag(c, "json") ? print_json(result) : print_table(result, cli_flag(c, "watch"));
+    if (result) {
+        const enum err printed = cli_flag(c, "json") ? print_json(result) : print_table(result, cli_flag(c, "watch"));
+
+        e = e ? e : printed;
+    }
     fflush(stdout);
     cJSON_Delete(result);
     return e;
@@ -81,16 +84,31 @@ static enum err read_order(const struct cli *c, struct order *out, struct why *w
     return ERR_OK;
 }
 
-/* A name that is misspelt is one of an agent that is not there. */
+struct setting {
+    const struct agent_mode_args *args;
+    bool absent; /* in all parts so far */
+};
+
+static enum err set_in_part(struct client *one, int64_t part, void *setting, struct why *why)
+{
+    struct setting *s = setting;
+    struct agent_mode_result result = {.absent = true};
+    const enum err e = client_agent_mode(one, s->args, &result, NULL, why);
+
+    (void)part;
+    s->absent &= result.absent;
+    return e;
+}
+
+/* In all parts of the farm: an agent may be there that has another key tomorrow. A name that is misspelt is one of an
+ * agent that is not there. */
 static enum err set_one(struct client *client, const struct agent_mode_args *args, struct why *why)
 {
-    struct agent_mode_result result;
-    cJSON *tree = NULL;
-    const enum err e = client_agent_mode(client, args, &result, &tree, why);
+    struct setting s = {args, true};
+    const enum err e = client_each_part(client, set_in_part, &s, why);
 
-    if (!e && result.absent && strcmp(args->mode, "serve") != 0)
+    if (!e && s.absent && strcmp(args->mode, "serve") != 0)
         printf("%s is not there now: this holds when it comes\n", args->agent);
-    cJSON_Delete(tree);
     return e;
 }
 

@@ -5,6 +5,7 @@
 #include "core/clock.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #define PAGE 1000 /* jobs of one call */
 
@@ -43,44 +44,101 @@ static enum err print_job(const cJSON *entry, struct why *why)
     return ERR_OK;
 }
 
-/* One call's jobs; args->before is that of the next call, 0 behind the last. */
-static enum err print_page(struct client *client, struct job_list_args *args, bool json, int64_t *left, struct why *why)
+struct listing {
+    struct job_list_args args;
+    int64_t max;
+    cJSON *jobs; /* of all parts, the newest of each first */
+};
+
+/* The jobs of one part, at most as many as are wanted of all. */
+static enum err list_part(struct client *one, int64_t part, void *listing, struct why *why)
 {
-    struct job_list_result result;
-    cJSON *tree = NULL;
-    enum err e = client_job_list(client, args, &result, &tree, why);
+    struct listing *l = listing;
+    struct job_list_args args = l->args;
+    int64_t left = l->max;
+    enum err e = ERR_OK;
 
-    if (!e && !json)
-        json_plain(tree); /* result lends from it */
+    (void)part;
+    do {
+        struct job_list_result result;
+        cJSON *tree = NULL;
 
-    if (!e && !json && !args->before)
+        args.max = left < PAGE ? left : PAGE;
+        e = client_job_list(one, &args, &result, &tree, why);
+        args.before = e ? 0 : result.next;
+        while (!e && result.jobs->child) {
+            cJSON_AddItemToArray(l->jobs, cJSON_DetachItemViaPointer(result.jobs, result.jobs->child));
+            left--;
+        }
+        cJSON_Delete(tree);
+    } while (!e && left > 0 && args.before);
+    return e;
+}
+
+static double created_ms(const cJSON *job)
+{
+    return cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(job, "created_ms"));
+}
+
+static int by_age(const void *a, const void *b)
+{
+    const double x = created_ms(*(cJSON *const *)a), y = created_ms(*(cJSON *const *)b);
+
+    return (x < y) - (x > y);
+}
+
+static enum err print_jobs(cJSON **jobs, int n, bool json, struct why *why)
+{
+    enum err e = ERR_OK;
+
+    if (!json)
         printf("%-6s %-10s %-14s %-10s %6s %6s %6s %8s  %s\n", "job", "state", "key", "user", "done", "open", "lost",
                "age", "title");
-    for (const cJSON *j = e ? NULL : result.jobs->child; j && !e; j = j->next) {
-        char *line = json ? cJSON_PrintUnformatted(j) : NULL;
+    for (int i = 0; i < n && !e; i++) {
+        char *line = json ? cJSON_PrintUnformatted(jobs[i]) : NULL;
 
-        (*left)--;
+        if (!json)
+            json_plain(jobs[i]);
         if (line)
             puts(line);
         else
-            e = print_job(j, why);
+            e = json ? ERR_NOMEM : print_job(jobs[i], why);
         cJSON_free(line);
     }
-    args->before = e ? 0 : result.next;
-    cJSON_Delete(tree);
+    return e;
+}
+
+/* One tracker has them in order already. */
+static enum err print_listing(const struct listing *l, int64_t n_parts, bool json, struct why *why)
+{
+    const int n = cJSON_GetArraySize(l->jobs);
+    cJSON **jobs = calloc((size_t)n + 1, sizeof *jobs);
+    int i = 0;
+    enum err e;
+
+    for (cJSON *j = l->jobs->child; jobs && j; j = j->next)
+        jobs[i++] = j;
+    if (jobs && n_parts > 1)
+        qsort(jobs, (size_t)n, sizeof *jobs, by_age);
+    e = jobs ? print_jobs(jobs, n < l->max ? n : (int)l->max, json, why) : ERR_NOMEM;
+    free(jobs);
     return e;
 }
 
 static enum err list(struct client *client, const struct cli *c, struct why *why)
 {
-    struct job_list_args args = {.state = cli_text(c, "state")};
-    int64_t left = cli_int(c, "max");
-    enum err e = ERR_OK;
+    struct listing l = {.args = {.state = cli_text(c, "state")}, .max = cli_int(c, "max"), .jobs = cJSON_CreateArray()};
+    enum err e = l.jobs ? client_each_part(client, list_part, &l, why) : ERR_NOMEM;
 
-    do {
-        args.max = left < PAGE ? left : PAGE;
-        e = print_page(client, &args, cli_flag(c, "json"), &left, why);
-    } while (!e && left > 0 && args.before);
+    if (!e || e == ERR_UNREACHABLE) {
+        struct why words = {""};
+        const enum err printed = print_listing(&l, client_parts(client), cli_flag(c, "json"), &words);
+
+        if (printed)
+            *why = words;
+        e = printed ? printed : e;
+    }
+    cJSON_Delete(l.jobs);
     return e;
 }
 

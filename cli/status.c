@@ -88,6 +88,16 @@ static enum err take(const struct record_entry *entry, void *best, struct why *w
     return e == ERR_NOMEM ? why_set(why, e, "%s", err_words(e)) : ERR_OK;
 }
 
+static enum err print_line(const cJSON *result)
+{
+    char *line = cJSON_PrintUnformatted(result);
+
+    if (line)
+        puts(line);
+    cJSON_free(line);
+    return line ? ERR_OK : ERR_NOMEM;
+}
+
 /* The tracker's own `best` is over all workloads, and it does not look into the body: for people both are told here, of
  * the job's records. */
 static enum err print_job(struct client *client, const char *job, cJSON *entry, struct why *why)
@@ -111,28 +121,43 @@ static enum err print_job(struct client *client, const char *job, cJSON *entry, 
     return e;
 }
 
-static enum err show(struct client *client, const struct cli *c, struct why *why)
+static enum err show_job(struct client *client, const struct cli *c, struct why *why)
 {
-    const struct job_name args = {.job = c->n_rest ? c->rest[0] : NULL};
+    const struct job_name args = {.job = c->rest[0]};
     cJSON *result = NULL;
-    char *line;
-    enum err e = args.job ? client_job_status(client, &args, NULL, &result, why)
-                          : client_status(client, NULL, NULL, &result, why);
+    enum err e = client_settle_job(client, args.job, why);
 
-    if (e)
-        return e;
-    line = cli_flag(c, "json") ? cJSON_PrintUnformatted(result) : NULL;
-    if (!line && !args.job)
-        json_plain(result);
-    if (line)
-        puts(line);
-    else if (args.job)
-        e = print_job(client, args.job, result, why);
-    else
-        print_members(result, 0);
-    cJSON_free(line);
+    if (!e)
+        e = client_job_status(client, &args, NULL, &result, why);
+    if (!e)
+        e = cli_flag(c, "json") ? print_line(result) : print_job(client, args.job, result, why);
     cJSON_Delete(result);
     return e;
+}
+
+static enum err show_tracker(struct client *one, int64_t part, void *cli, struct why *why)
+{
+    const struct cli *c = cli;
+    cJSON *result = NULL;
+    enum err e = client_status(one, NULL, NULL, &result, why);
+
+    if (!e && client_parts(one) > 1 && !cJSON_AddNumberToObject(result, "part", (double)part))
+        e = ERR_NOMEM;
+    if (!e && cli_flag(c, "json")) {
+        e = print_line(result);
+    } else if (!e) {
+        json_plain(result);
+        print_members(result, 0);
+    }
+    cJSON_Delete(result);
+    return e;
+}
+
+static enum err show(struct client *client, const struct cli *c, struct why *why)
+{
+    struct cli all = *c;
+
+    return c->n_rest ? show_job(client, c, why) : client_each_part(client, show_tracker, &all, why);
 }
 
 static int run(const struct cli *c)

@@ -24,6 +24,8 @@ static const struct cli_option options[] = {
     OPT_KEY_FILE,
     CLI_OPTION("jobs", CLI_INT, .letter = 'j', .argument = "N", .otherwise = "64", .min = 1, .max = MAX_JOBS,
                .help = "so many jobs side by side, each in a process of its own"),
+    CLI_OPTION("part", CLI_INT, .argument = "I", .otherwise = "0", .max = PARTS_MOST,
+               .help = "of a farm in parts (tune-tracker --parts): the one whose jobs are driven"),
     CLI_OPTION("once", CLI_FLAG, .help = "end when there is no job left"),
     CLI_OPTION("lease", CLI_TEXT, .argument = "JOB:TOKEN",
                .help = "drive only the job whose lease this is (what `tune work` starts for each)"),
@@ -106,7 +108,9 @@ static enum err drive_lease(struct client *c, struct leased *l, struct progress 
     enum err e;
 
     job_init(&l->job);
-    e = read_job(c, l, why);
+    e = client_settle_job(c, l->id, why);
+    if (!e)
+        e = read_job(c, l, why);
     if (!e)
         e = cmd_fetch_files(c, &l->job, why) ? ERR_INPUT : ERR_OK;
     if (e == ERR_INPUT)
@@ -210,6 +214,16 @@ static enum err take_one(struct client *c, struct crew *w, int64_t wait_ms, bool
     return e;
 }
 
+/* A farm in parts has a worker for each, as its trackers start them. */
+static enum err settle(struct client *c, int64_t part, struct why *why)
+{
+    const int64_t n = client_parts(c);
+
+    return part || n == 1 ? client_settle(c, part ? part : 1, why)
+                          : why_set(why, ERR_INPUT, "this farm is in %lld parts: expected --part 1 to %lld",
+                                    (long long)n, (long long)n);
+}
+
 static enum err loop(struct client *c, struct crew *w, bool once, struct why *why)
 {
     enum err e = ERR_OK;
@@ -249,7 +263,8 @@ static int run(const struct cli *c)
     e = link_open(&l, c, "work", &why);
     if (!e && lease)
         e = drive_lease(l.client, &leased, &p, &why);
-    else if (!e && (e = crew_init(&crew, c, &why)) == ERR_OK)
+    else if (!e && (e = settle(l.client, cli_int(c, "part"), &why)) == ERR_OK &&
+             (e = crew_init(&crew, c, &why)) == ERR_OK)
         e = loop(l.client, &crew, cli_flag(c, "once"), &why);
     link_close(&l);
     return e ? cmd_fail(e, &why) : EXIT_FINE;

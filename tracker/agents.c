@@ -203,8 +203,10 @@ enum err op_agent_register(struct call *c)
 {
     const struct agent_register_args *in = &c->args.agent_register;
     struct agent *a = NULL;
-    enum err e = check_fingerprint(c, in);
+    enum err e = tracker_check_key(c, in->key);
 
+    if (!e)
+        e = check_fingerprint(c, in);
     if (!e)
         e = find_or_make(c, in->agent, &a);
     if (!e)

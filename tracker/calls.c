@@ -59,6 +59,30 @@ enum err call_id_parse(const char *text, char kind, int64_t *out)
     return v > 0 ? ERR_OK : ERR_INPUT;
 }
 
+int64_t part_of_key(const char *key, int64_t n_parts)
+{
+    assert(n_parts >= 1);
+    return n_parts == 1 ? 1 : 1 + (int64_t)(crc32c(key, strlen(key)) % (uint64_t)n_parts);
+}
+
+int64_t part_of_id(int64_t id, int64_t n_parts)
+{
+    assert(id >= 1 && n_parts >= 1);
+    return 1 + (id - 1) % n_parts;
+}
+
+int64_t part_of_args(const cJSON *args, int64_t n_parts)
+{
+    const char *job = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(args, "job"));
+    const char *trial = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(args, "trial"));
+    const char *key = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(args, "key"));
+    int64_t id;
+
+    if ((job && call_id_parse(job, 'j', &id) == ERR_OK) || (trial && call_id_parse(trial, 't', &id) == ERR_OK))
+        return part_of_id(id, n_parts);
+    return key && *key ? part_of_key(key, n_parts) : 0;
+}
+
 static bool has_form(enum call_form form, const char *text)
 {
     int64_t id;

@@ -163,6 +163,13 @@ extern const struct call_type call_table[N_CALLS];
 /* The number of an id: "j12" of kind j. ERR_INPUT. */
 enum err call_id_parse(const char *text, char kind, int64_t *out);
 
+/* A farm in parts (docs/scale.md): they are numbered from 1. That of a device key; that of a job or trial, which is in
+ * its number; that of a call, by the job, trial or key among its arguments, 0 where it names none. */
+#define PARTS_MOST 64
+int64_t part_of_key(const char *key, int64_t n_parts);
+int64_t part_of_id(int64_t id, int64_t n_parts);
+int64_t part_of_args(const cJSON *args, int64_t n_parts);
+
 /* N_CALLS when there is no such call. */
 enum call_name call_find(const char *name);
 

@@ -119,10 +119,12 @@ STRUCT(released, I64(released, MAY))
 /* ---- calls ---- */
 
 CALL(HELLO, hello, hello_args, hello_result, READS, NEVER)
-STRUCT(hello_args, TEXT(role, EMPTY) TEXT(name, EMPTY) TEXT(identity, EMPTY) TEXT(nonce, MUST, FORM(NONCE)) LIST(versions, MUST))
+STRUCT(hello_args, TEXT(role, EMPTY) TEXT(name, EMPTY) TEXT(identity, EMPTY) TEXT(nonce, MUST, FORM(NONCE)) LIST(versions, MUST)
+    I64(part, MAY, UP_TO(PARTS_MOST)))
 STRUCT(hello_result,
     TEXT(session, MUST, UP_TO(REQUEST_ID_HEX)) I64(version, MAY) TEXT(boot, MUST, UP_TO(REQUEST_ID_HEX))
-    TEXT(nonce, MUST, UP_TO(REQUEST_ID_HEX)) TEXT(server, MAY))
+    TEXT(nonce, MUST, UP_TO(REQUEST_ID_HEX)) TEXT(server, MAY) I64(part, MAY, .min = 1, .max = PARTS_MOST, OR(i64, 1))
+    I64(parts, MAY, .min = 1, .max = PARTS_MOST, OR(i64, 1)))
 
 CALL(BLOB_HAVE, blob_have, blob_have_args, blob_have_result, READS, NEVER)
 STRUCT(blob_have_args, TEXTS(sha256, MUST, FORM(HASH), UP_TO(1024)))

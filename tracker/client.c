@@ -21,12 +21,16 @@
 #define REACH_MS 2000
 #define NAP_MS 5 /* between looks at what another thread does */
 #define PAUSE_STEP_MS 50
-#define AWAY_MS 50        /* a pause while the tracker is away */
-#define BUSY_MS 250       /* while it is busy */
+#define AWAY_MS 50       /* a pause while the tracker is away */
+#define BUSY_MS 250      /* while it is busy */
+#define ELSEWHERE_MS 500 /* while no tracker has the part that is looked for: this once, twice and so on */
+#define ELSEWHERE_MAX_MS 2000
+#define HAS_ANOTHER "the tracker at %s has another"
 #define LARGE_BYTES 32768 /* of a message that a tracker takes only from whom it knows (tracker/door.h) */
 
 struct client {
     const struct transport_ops *transport;
+    void *transport_arg;
     struct line *line;
     const struct clock *clock;
     const struct entropy *entropy;
@@ -38,10 +42,14 @@ struct client {
     struct key key;
     pthread_mutex_t lock; /* all below */
     char session[REQUEST_ID_HEX + 1], nonce[2 * REQUEST_ID_HEX + 1], boot[REQUEST_ID_HEX + 1];
-    int64_t ctr, epoch; /* epoch: number of hellos that went well */
-    bool saying_hello;  /* one at a time */
+    int64_t ctr, epoch;    /* epoch: number of hellos that went well */
+    int64_t part, n_parts; /* which one of the farm's is spoken to (0 = any yet) of how many (1 until a tracker says) */
+    int n_elsewhere;       /* hellos in a row that met a tracker of another part */
+    bool saying_hello;     /* one at a time */
     bool closed, restarted;
     int n_calls;
+    pthread_mutex_t opening;           /* of the next */
+    struct client *others[PARTS_MOST]; /* of the other parts, by part - 1: opened when they are asked first */
 };
 
 /* A decoded reply; lends blobs from its letter. */
@@ -133,11 +141,14 @@ static enum err exchange(struct client *c, cJSON *request, const struct blobs *a
 
 /* ---- hello ---- */
 
-static cJSON *hello_tree(const struct client *c, const char *nonce)
+static cJSON *hello_tree(struct client *c, const char *nonce)
 {
     struct hello_args args = {.role = c->role, .name = c->name, .nonce = nonce, .identity = c->key.identity};
     bool ok = true;
 
+    pthread_mutex_lock(&c->lock);
+    args.part = c->part;
+    pthread_mutex_unlock(&c->lock);
     call_list_add(&args.versions, cJSON_CreateNumber(PROTOCOL_VERSION), &ok);
     return hello_args_write(&args);
 }
@@ -149,6 +160,13 @@ static enum err accept_hello(struct client *c, const cJSON *tree, const char *no
     if (hello_result_read(tree, &r, NULL) != ERR_OK)
         return why_set(why, ERR_PROTOCOL, "the tracker's answer to hello is not understood");
     pthread_mutex_lock(&c->lock);
+    if (c->part && r.part != c->part) { /* of a tracker that knows no parts */
+        pthread_mutex_unlock(&c->lock);
+        return ERR_NOT_FOUND;
+    }
+    c->part = r.part;
+    c->n_parts = r.parts;
+    c->n_elsewhere = 0;
     c->restarted |= c->boot[0] && strcmp(c->boot, r.boot) != 0;
     strcpy(c->session, r.session);
     strcpy(c->boot, r.boot);
@@ -168,6 +186,22 @@ static enum err error_of(const cJSON *json, struct why *why)
     const enum err e = cJSON_IsString(err) ? err_by_name(err->valuestring) : ERR_PROTOCOL;
 
     return why_set(why, e ? e : ERR_PROTOCOL, "%s", cJSON_IsString(words) ? words->valuestring : err_words(e));
+}
+
+/* A tracker answered that has another part: the next address may lead to the one that is looked for. When all were
+ * asked it is away, and the others are to be asked less and less often. */
+static enum err go_elsewhere(struct client *c)
+{
+    int64_t pause_ms;
+
+    pthread_mutex_lock(&c->lock);
+    pause_ms = ++c->n_elsewhere / ADDRESSES_MOST * ELSEWHERE_MS;
+    pthread_mutex_unlock(&c->lock);
+    if (c->transport->turn)
+        c->transport->turn(c->line);
+    for (int64_t ms = 0; ms < pause_ms && ms < ELSEWHERE_MAX_MS && !is_closed(c); ms += PAUSE_STEP_MS)
+        clock_wait_ms(c->clock, PAUSE_STEP_MS);
+    return ERR_UNREACHABLE;
 }
 
 static enum err hello_once(struct client *c, int64_t timeout_ms, struct why *why)
@@ -194,7 +228,7 @@ static enum err hello_once(struct client *c, int64_t timeout_ms, struct why *why
     else
         e = accept_hello(c, cJSON_GetObjectItemCaseSensitive(r.message.json, "result"), nonce, why);
     reply_fini(&r);
-    return e;
+    return e == ERR_NOT_FOUND ? go_elsewhere(c) : e;
 }
 
 /* Waits for its turn to say hello; false when another thread did since `epoch`. */
@@ -246,6 +280,12 @@ static enum err give_up(const struct client *c, struct why *why)
     return why_set(why, ERR_CANCELLED, "interrupted; the tracker at %s did not answer so far", c->url);
 }
 
+/* It met a tracker of another part, and knows no other address. */
+static bool is_lonely(const struct client *c)
+{
+    return c->n_elsewhere > 0 && !c->transport->turn;
+}
+
 static enum err first_hello(struct client *c, int64_t began_ns, struct why *why)
 {
     enum err e = ERR_UNREACHABLE;
@@ -258,6 +298,8 @@ static enum err first_hello(struct client *c, int64_t began_ns, struct why *why)
             e = hello_once(c, OPEN_MS, why);
             if (e != ERR_UNREACHABLE && e != ERR_TIMEOUT)
                 return e;
+            if (is_lonely(c))
+                return why_set(why, ERR_UNREACHABLE, HAS_ANOTHER, c->url);
             if (e == ERR_UNREACHABLE && !looked && is_hopeless(c, why))
                 return ERR_AUTH;
             looked = true;
@@ -265,8 +307,8 @@ static enum err first_hello(struct client *c, int64_t began_ns, struct why *why)
                 return give_up(c, why);
         } while (e == ERR_UNREACHABLE && clock_read_ns(c->clock) < end_ns);
     }
-    return why_set(why, ERR_UNREACHABLE, "no tracker answers at %s (tried %d times in %d s)", c->url, OPEN_TRIES,
-                   OPEN_TRIES * OPEN_MS / 1000 + 1);
+    return why_set(why, ERR_UNREACHABLE, "no tracker %s at %s (tried %d times in %d s)",
+                   c->n_elsewhere ? "of it answers" : "answers", c->url, OPEN_TRIES, OPEN_TRIES * OPEN_MS / 1000 + 1);
 }
 
 /* Is somebody there who takes connections, and may be at the TLS handshakes of others? */
@@ -286,18 +328,18 @@ static bool is_taken(const struct client *c)
 }
 
 /* A line and the first hello by it. Of a herd some handshakes come to nothing: those begin anew, by another line. */
-static enum err connect_first(struct client *c, void *arg, struct why *why)
+static enum err connect_first(struct client *c, struct why *why)
 {
     const int64_t began_ns = clock_read_ns(c->clock);
     enum err e = ERR_UNREACHABLE;
 
-    for (int i = 0; i < TAKEN_LINES && e == ERR_UNREACHABLE && (i == 0 || is_taken(c)); i++) {
+    for (int i = 0; i < TAKEN_LINES && e == ERR_UNREACHABLE && (i == 0 || (!is_lonely(c) && is_taken(c))); i++) {
         if (i > 0 && !goes_on(c, began_ns, true))
             return give_up(c, why);
         if (c->line)
             c->transport->close(c->line);
         c->line = NULL;
-        e = c->transport->open(arg, c->url, &c->line, why);
+        e = c->transport->open(c->transport_arg, c->url, &c->line, why);
         if (!e)
             e = first_hello(c, began_ns, why);
     }
@@ -328,12 +370,13 @@ static enum err copy_options(struct client *c, const struct client_options *o, s
     c->waiting = o->waiting;
     c->arg = o->arg;
     c->transport = o->transport ? o->transport : strchr(c->url ? c->url : "", ',') ? &transport_many : &transport_nng;
+    c->transport_arg = o->transport ? o->transport_arg : &c->tls;
     c->clock = o->clock;
     c->entropy = o->entropy;
     return c->url && c->role && c->name ? ERR_OK : ERR_NOMEM;
 }
 
-enum err client_open(const struct client_options *options, struct client **out, struct why *why)
+static enum err new_client(const struct client_options *options, struct client **out, struct why *why)
 {
     struct client *c = calloc(1, sizeof *c);
     enum err e;
@@ -341,13 +384,24 @@ enum err client_open(const struct client_options *options, struct client **out, 
     if (!c)
         return ERR_NOMEM;
     pthread_mutex_init(&c->lock, NULL);
+    pthread_mutex_init(&c->opening, NULL);
+    c->n_parts = 1;
     e = copy_options(c, options, why);
+    *out = c;
+    return e;
+}
+
+enum err client_open(const struct client_options *options, struct client **out, struct why *why)
+{
+    struct client *c = NULL;
+    enum err e = new_client(options, &c, why);
+
     if (!e && options->key_file) {
         e = key_load(options->key_file, &c->key, why);
         c->has_key = !e;
     }
     if (!e)
-        e = connect_first(c, options->transport ? options->transport_arg : &c->tls, why);
+        e = connect_first(c, why);
     if (e) {
         client_close(c);
         return e;
@@ -356,7 +410,16 @@ enum err client_open(const struct client_options *options, struct client **out, 
     return ERR_OK;
 }
 
-/* Ends the calls that are under way. */
+/* Whatever a client waits for ends now. */
+static void cut_off(struct client *c)
+{
+    pthread_mutex_lock(&c->lock);
+    c->closed = true;
+    pthread_mutex_unlock(&c->lock);
+    c->transport->abort(c->line);
+}
+
+/* Ends the calls that are under way, by lines to other parts, too. */
 static void end_calls(struct client *c)
 {
     int n_calls;
@@ -366,10 +429,13 @@ static void end_calls(struct client *c)
     n_calls = c->n_calls;
     pthread_mutex_unlock(&c->lock);
     while (n_calls > 0) {
-        c->transport->abort(c->line);
+        cut_off(c);
         clock_wait_ms(c->clock, NAP_MS);
         pthread_mutex_lock(&c->lock);
         n_calls = c->n_calls;
+        for (int i = 0; i < PARTS_MOST; i++)
+            if (c->others[i])
+                cut_off(c->others[i]);
         pthread_mutex_unlock(&c->lock);
     }
 }
@@ -379,9 +445,12 @@ void client_close(struct client *c)
     if (!c)
         return;
     end_calls(c);
+    for (int i = 0; i < PARTS_MOST; i++)
+        client_close(c->others[i]);
     if (c->line)
         c->transport->close(c->line);
     pthread_mutex_destroy(&c->lock);
+    pthread_mutex_destroy(&c->opening);
     explicit_bzero(&c->key, sizeof c->key);
     free(c->url);
     free(c->role);
@@ -543,12 +612,157 @@ static void leave(struct client *c)
     pthread_mutex_unlock(&c->lock);
 }
 
+/* A call by this client's own line. */
+static enum err call_here(struct client *c, struct client_request *call, cJSON **result, struct blobs *received,
+                          struct why *why)
+{
+    bool again = true;
+    enum err e = enter(c) ? ERR_OK : ERR_CANCELLED;
+
+    if (e)
+        return e;
+    while (!e && again)
+        e = call_once(c, call, result, received, &again, why);
+    leave(c);
+    return e;
+}
+
+/* ---- a farm in parts ---- */
+
+int64_t client_parts(struct client *c)
+{
+    int64_t n;
+
+    pthread_mutex_lock(&c->lock);
+    n = c->n_parts;
+    pthread_mutex_unlock(&c->lock);
+    return n;
+}
+
+static int64_t part_of_client(struct client *c)
+{
+    int64_t part;
+
+    pthread_mutex_lock(&c->lock);
+    part = c->part;
+    pthread_mutex_unlock(&c->lock);
+    return part;
+}
+
+/* A further client like `c`, of that part. */
+static enum err open_part(struct client *c, int64_t part, struct client **out, struct why *why)
+{
+    const struct client_options o = {.url = c->url,
+                                     .tls = c->tls,
+                                     .role = c->role,
+                                     .name = c->name,
+                                     .waiting = c->waiting,
+                                     .arg = c->arg,
+                                     .transport = c->transport_arg == &c->tls ? NULL : c->transport,
+                                     .transport_arg = c->transport_arg,
+                                     .clock = c->clock,
+                                     .entropy = c->entropy};
+    struct client *other = NULL;
+    enum err e = new_client(&o, &other, why);
+
+    if (!e) {
+        other->key = c->key;
+        other->has_key = c->has_key;
+        other->part = part;
+        e = connect_first(other, why);
+    }
+    if (e) {
+        client_close(other);
+        return e == ERR_NOMEM ? e : why_prefix(why, e, "part %lld of the farm", (long long)part);
+    }
+    *out = other;
+    return ERR_OK;
+}
+
+static enum err check_part(struct client *c, int64_t part, struct why *why)
+{
+    const int64_t n = client_parts(c);
+
+    return part >= 1 && part <= n ? ERR_OK
+           : n == 1
+               ? why_set(why, ERR_INPUT, "part %lld: this farm is not in parts", (long long)part)
+               : why_set(why, ERR_INPUT, "part %lld: this farm has the parts 1 to %lld", (long long)part, (long long)n);
+}
+
+enum err client_part(struct client *c, int64_t part, struct client **out, struct why *why)
+{
+    struct client *other = NULL;
+    enum err e = check_part(c, part, why);
+
+    *out = c;
+    if (e || part == part_of_client(c))
+        return e;
+    pthread_mutex_lock(&c->opening);
+    *out = c->others[part - 1];
+    if (!*out && (e = open_part(c, part, &other, why)) == ERR_OK) {
+        pthread_mutex_lock(&c->lock);
+        *out = c->others[part - 1] = other;
+        pthread_mutex_unlock(&c->lock);
+    }
+    pthread_mutex_unlock(&c->opening);
+    return e;
+}
+
+enum err client_settle(struct client *c, int64_t part, struct why *why)
+{
+    struct client_request call = {.op = "hello"};
+    int64_t epoch;
+    enum err e = check_part(c, part, why);
+
+    if (e || part == part_of_client(c))
+        return e;
+    if (!enter(c))
+        return ERR_CANCELLED;
+    pthread_mutex_lock(&c->lock);
+    c->part = part;
+    c->boot[0] = '\0'; /* another tracker, not one that was restarted */
+    epoch = c->epoch;
+    pthread_mutex_unlock(&c->lock);
+    while (is_passing(e = hello_again(c, epoch, why))) {
+        if (is_lonely(c))
+            why_set(why, e, "part %lld of the farm: " HAS_ANOTHER, (long long)part, c->url);
+        else
+            e = stay_out(c, &call, e == ERR_BUSY ? BUSY_MS : AWAY_MS, why);
+        if (e)
+            break;
+    }
+    leave(c);
+    return e;
+}
+
+enum err client_settle_key(struct client *c, const char *key, struct why *why)
+{
+    return client_settle(c, part_of_key(key, client_parts(c)), why);
+}
+
+enum err client_settle_job(struct client *c, const char *job, struct why *why)
+{
+    int64_t id;
+    const enum err e = call_id_parse(job, 'j', &id);
+
+    return e ? why_set(why, e, "'%.60s' is no job", job) : client_settle(c, part_of_id(id, client_parts(c)), why);
+}
+
+static enum err route(struct client *c, struct client_request *call, cJSON **result, struct blobs *received,
+                      struct why *why)
+{
+    const int64_t n_parts = client_parts(c), part = n_parts > 1 ? part_of_args(call->args, n_parts) : 0;
+    struct client *to = c;
+    enum err e = part ? client_part(c, part, &to, why) : ERR_OK;
+
+    return e ? e : call_here(to, call, result, received, why);
+}
+
 enum err client_call(struct client *c, const char *op, cJSON *takes_args, const struct blobs *attach, int64_t wait_ms,
                      cJSON **result, struct blobs *received, struct why *why)
 {
     struct client_request call = {.op = op, .args = takes_args, .attach = attach, .wait_ms = wait_ms};
-    bool again = true;
-    enum err e = ERR_OK;
+    enum err e;
 
     if (!enter(c)) {
         cJSON_Delete(takes_args);
@@ -559,232 +773,9 @@ enum err client_call(struct client *c, const char *op, cJSON *takes_args, const 
     if (call.args && wait_ms > 0 && !cJSON_HasObjectItem(call.args, "wait_ms"))
         cJSON_AddNumberToObject(call.args, "wait_ms", (double)wait_ms);
     e = call.args ? entropy_hex(c->entropy, call.id, REQUEST_ID_HEX) : ERR_NOMEM;
-    while (!e && again)
-        e = call_once(c, &call, result, received, &again, why);
+    if (!e)
+        e = route(c, &call, result, received, why);
     cJSON_Delete(call.args);
     leave(c);
-    return e;
-}
-
-/* A typed call with blobs. */
-static enum err ask(struct client *c, enum call_name call, const void *takes_args, const struct blobs *attach,
-                    void *result, cJSON **tree, struct blobs *received, struct why *why)
-{
-    static const struct nothing nothing;
-    const struct call_type *type = &call_table[call];
-    const int64_t wait_ms = takes_args ? call_wait_ms(call, takes_args) : 0;
-    cJSON *args = call_write(type->args, takes_args ? takes_args : &nothing), *got = NULL;
-    enum err e = args ? client_call(c, type->name, args, attach, wait_ms, &got, received, why)
-                      : why_set(why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
-
-    if (!e && result && call_read(type->result, type->name, got, result, why) != ERR_OK)
-        e = why_prefix(why, ERR_PROTOCOL, "the tracker's answer");
-    if (tree && !e)
-        *tree = got;
-    else
-        cJSON_Delete(got);
-    return e;
-}
-
-enum err client_ask(struct client *c, enum call_name call, const void *takes_args, void *result, cJSON **tree,
-                    struct why *why)
-{
-    return ask(c, call, takes_args, NULL, result, tree, NULL, why);
-}
-
-enum err client_records(struct client *c, const char *job, int64_t wait_ms, int64_t *after,
-                        enum err (*each)(const struct record_entry *r, void *arg, struct why *why), void *arg, int *n,
-                        struct why *why)
-{
-    const struct record_wait_args args = {.job = job, .after = *after, .max = 64, .wait_ms = wait_ms};
-    struct record_wait_result result;
-    cJSON *tree = NULL;
-    const cJSON *entry;
-    enum err e = client_record_wait(c, &args, &result, &tree, why);
-
-    *n = 0;
-    for (entry = e ? NULL : result.records->child; entry && !e; entry = entry->next) {
-        struct record_entry r;
-
-        e = record_entry_read(entry, &r, why);
-        if (!e)
-            e = each(&r, arg, why);
-        if (e)
-            break;
-        *after = r.seq;
-        (*n)++;
-    }
-    cJSON_Delete(tree);
-    return e;
-}
-
-/* Moves the entries of a list in `from` behind those in `to`. */
-static void move_list(cJSON *to, cJSON *from, const char *name)
-{
-    cJSON *list = cJSON_GetObjectItemCaseSensitive(from, name), *all = cJSON_GetObjectItemCaseSensitive(to, name);
-
-    while (all && list && list->child)
-        cJSON_AddItemToArray(all, cJSON_DetachItemViaPointer(list, list->child));
-}
-
-enum err client_all_devices(struct client *c, const char *key, cJSON **tree, struct why *why)
-{
-    struct devices_args args = {.key = key ? key : ""};
-    enum err e = ERR_OK;
-
-    *tree = NULL;
-    do {
-        struct devices_result page;
-        cJSON *more = NULL;
-
-        e = client_devices(c, &args, &page, &more, why);
-        args.after = e ? 0 : page.next;
-        if (!*tree) {
-            *tree = more;
-        } else {
-            move_list(*tree, more, "devices");
-            move_list(*tree, more, "builders");
-            cJSON_Delete(more);
-        }
-    } while (!e && args.after);
-    if (!e)
-        cJSON_DeleteItemFromObject(*tree, "next");
-    if (e) {
-        cJSON_Delete(*tree);
-        *tree = NULL;
-    }
-    return e;
-}
-
-/* ---- blobs ---- */
-
-static enum err put_chunk(struct client *c, const struct blob *b, size_t offset, struct why *why)
-{
-    const size_t n = b->n_bytes - offset < MESSAGE_CHUNK_BYTES ? b->n_bytes - offset : MESSAGE_CHUNK_BYTES;
-    const struct blob_put_args args = {.sha256 = b->name.hex, .offset = (int64_t)offset, .total = (int64_t)b->n_bytes};
-    struct blobs one;
-    enum err e;
-
-    blobs_init(&one, MESSAGE_CHUNK_BYTES);
-    e = blobs_put(&one, b->data + offset, n, NULL);
-    if (!e)
-        e = ask(c, CALL_BLOB_PUT, &args, &one, NULL, NULL, NULL, why);
-    blobs_fini(&one);
-    return e;
-}
-
-static enum err put_large(struct client *c, const struct blob *b, struct why *why)
-{
-    enum err e = ERR_OK;
-
-    for (size_t offset = 0; !e && offset < b->n_bytes; offset += MESSAGE_CHUNK_BYTES)
-        e = put_chunk(c, b, offset, why);
-    return e;
-}
-
-static enum err flush_small(struct client *c, struct blobs *group, struct why *why)
-{
-    const struct blob_put_args whole = {.sha256 = NULL};
-    enum err e = group->n ? ask(c, CALL_BLOB_PUT, &whole, group, NULL, NULL, NULL, why) : ERR_OK;
-
-    blobs_fini(group);
-    return e;
-}
-
-/* Sends the blobs named in `missing`: large ones in chunks, small ones many to a message. */
-static enum err put_missing(struct client *c, const struct blobs *set, const cJSON *missing, struct why *why)
-{
-    const cJSON *name;
-    struct blobs group;
-    enum err e = ERR_OK;
-
-    blobs_init(&group, MESSAGE_CHUNK_BYTES);
-    cJSON_ArrayForEach(name, missing)
-    {
-        const struct blob *b = blobs_get(set, name->valuestring);
-
-        if (!b || e)
-            continue;
-        if (b->n_bytes > BLOB_MAX_BYTES)
-            e = why_set(why, ERR_LIMIT, "a blob of %zu bytes: at most %zu", b->n_bytes, BLOB_MAX_BYTES);
-        else if (b->n_bytes > MESSAGE_CHUNK_BYTES)
-            e = put_large(c, b, why);
-        else {
-            if (group.sum_bytes + b->n_bytes > MESSAGE_CHUNK_BYTES || group.n == MESSAGE_MAX_BLOBS)
-                e = flush_small(c, &group, why);
-            if (!e)
-                e = blobs_put(&group, b->data, b->n_bytes, NULL);
-        }
-    }
-    if (!e)
-        e = flush_small(c, &group, why);
-    blobs_fini(&group);
-    return e;
-}
-
-enum err client_put_blobs(struct client *c, const struct blobs *set, struct why *why)
-{
-    enum err e = ERR_OK;
-
-    for (size_t i = 0; !e && i < set->n;) {
-        struct blob_have_args args = {.sha256 = NULL};
-        struct blob_have_result result;
-        cJSON *tree = NULL;
-        bool ok = true;
-
-        for (size_t n = 0; i < set->n && n < MESSAGE_MAX_BLOBS; i++, n++)
-            call_list_add_text(&args.sha256, set->items[i].name.hex, &ok);
-        if (!ok) {
-            call_drop(&blob_have_args_shape, &args);
-            return ERR_NOMEM;
-        }
-        e = client_blob_have(c, &args, &result, &tree, why);
-        if (!e)
-            e = put_missing(c, set, result.missing, why);
-        cJSON_Delete(tree);
-    }
-    return e;
-}
-
-/* Fetches one chunk behind `whole`; *total is what the tracker says the blob has. */
-static enum err get_chunk(struct client *c, const char *hex, struct buf *whole, int64_t *total, struct why *why)
-{
-    const struct blob_get_args args = {
-        .sha256 = hex, .offset = (int64_t)whole->len, .bytes = (int64_t)MESSAGE_CHUNK_BYTES};
-    struct blob_get_result result;
-    struct blobs got;
-    enum err e;
-
-    blobs_init(&got, MESSAGE_CHUNK_BYTES);
-    e = ask(c, CALL_BLOB_GET, &args, NULL, &result, NULL, &got, why);
-    if (!e && got.n != 1)
-        e = why_set(why, ERR_PROTOCOL, "the tracker sent %zu chunks, expected 1", got.n);
-    if (!e)
-        e = buf_append(whole, got.items[0].data, got.items[0].n_bytes);
-    if (!e && got.items[0].n_bytes == 0 && (int64_t)whole->len < result.total)
-        e = why_set(why, ERR_PROTOCOL, "the tracker sent an empty chunk");
-    if (!e)
-        *total = result.total;
-    blobs_fini(&got);
-    return e;
-}
-
-enum err client_get_blob(struct client *c, const char *hex, struct blobs *set, struct why *why)
-{
-    struct buf whole;
-    int64_t total = 1;
-    enum err e = ERR_OK;
-
-    if (blobs_get(set, hex))
-        return ERR_OK;
-    buf_init(&whole, BLOB_MAX_BYTES);
-    do
-        e = get_chunk(c, hex, &whole, &total, why);
-    while (!e && (int64_t)whole.len < total);
-    if (!e && strcmp(sha256_of(whole.data, whole.len).hex, hex) != 0)
-        e = why_set(why, ERR_PROTOCOL, "blob %.12s.. arrived with another content", hex);
-    if (!e)
-        e = blobs_put(set, whole.len ? whole.data : "", whole.len, NULL);
-    buf_fini(&whole);
     return e;
 }

@@ -59,6 +59,30 @@ enum err client_ask(struct client *c, enum call_name call, const void *takes_arg
     }
 #include "tracker/calls_list.h"
 
+/* The same with blobs, as client_call has them. */
+enum err client_ask_with(struct client *c, enum call_name call, const void *takes_args, const struct blobs *attach,
+                         void *result, cJSON **tree, struct blobs *received, struct why *why);
+
+/* A farm in parts (docs/scale.md), of which each tracker has one, and a client speaks to one: at first to any. A call
+ * that names a job, a trial or a key in its arguments goes to the part of that by itself; all others go to the
+ * client's own. How many there are, 1 of a farm as most are: */
+int64_t client_parts(struct client *c);
+
+/* The client's own part from now on; waits for its tracker as calls do, while no other thread calls. By its number
+ * (from 1), by a device key, by a job ("j12"). ERR_INPUT: there is no such part, or the id is none. */
+enum err client_settle(struct client *c, int64_t part, struct why *why);
+enum err client_settle_key(struct client *c, const char *key, struct why *why);
+enum err client_settle_job(struct client *c, const char *job, struct why *why);
+
+/* Lends the client of a part, which is opened where it is not (errors as of client_open). */
+enum err client_part(struct client *c, int64_t part, struct client **out, struct why *why);
+
+/* Asks each part in turn. One that is out of reach keeps no other back: ERR_UNREACHABLE at the end, with words that say
+ * which answer lacks. Other errors end it. */
+enum err client_each_part(struct client *c,
+                          enum err (*ask)(struct client *one, int64_t part, void *arg, struct why *why), void *arg,
+                          struct why *why);
+
 /* The layer beneath, by name and trees; the product has the typed calls, tests say by it what no typed call can: `args`
  * are taken (NULL = {}), *result (may
  * be NULL) is the reply's `result` object. Blobs of `attach` (may be NULL; sum <= 3 MiB) go with it, those of the reply
@@ -67,7 +91,8 @@ enum err client_call(struct client *c, const char *op, cJSON *takes_args, const 
                      cJSON **result, struct blobs *received, struct why *why);
 
 /* All devices and builders, or those of one key (NULL or "" = any), however many calls that takes: *tree (give it
- * back by cJSON_Delete) is as one devices_result. What calls return. */
+ * back by cJSON_Delete) is as one devices_result. What calls return; with ERR_UNREACHABLE *tree may have what the other
+ * parts of the farm said, else it is NULL. */
 enum err client_all_devices(struct client *c, const char *key, cJSON **tree, struct why *why);
 
 /* The records of a job behind *after, at most 64 of them, each handed to `each`; *after follows those that it took.

@@ -147,7 +147,7 @@ static enum err keep(struct tracker *t, struct tracker_job *j)
     if (!e && j->request[0])
         e = table_put_text(&t->requests, j->request, j);
     if (j->id >= t->next_job)
-        t->next_job = j->id + 1;
+        t->next_job = j->id + t->o.n_parts;
     return e;
 }
 
@@ -190,6 +190,16 @@ static void answer_submit(struct call *c, const struct tracker_job *j)
         .job = call_keep_id(c, 'j', j->id), .token = j->token, .deadline_ms = c->t->o.lease_ms};
 }
 
+/* In a farm in parts a job goes to that of its key. */
+static enum err check_key(struct call *c)
+{
+    const char *key = c->args.job_submit.key;
+
+    if (!*key && c->t->o.n_parts > 1)
+        return why_set(&c->why, ERR_INPUT, "this farm is in parts by device keys: expected the job's key (--key SLUG)");
+    return tracker_check_key(c, key);
+}
+
 static enum err check_quota(struct call *c)
 {
     const char *user = c->args.job_submit.user;
@@ -221,7 +231,9 @@ enum err op_job_submit(struct call *c)
         answer_submit(c, j);
         return ERR_OK;
     }
-    e = check_quota(c);
+    e = check_key(c);
+    if (!e)
+        e = check_quota(c);
     if (!e && in->lease)
         e = next_lease(t, &row.token);
     if (e)

@@ -34,6 +34,10 @@ static const struct cli_option options[] = {
         "store", CLI_TEXT, .letter = 's', .argument = "DIR", .otherwise = "tune-store",
         .help = "directory of jobs, trials, records and blobs; another kind of store: postgres://USER@HOST/DATABASE"),
     CLI_OPTION("standby", CLI_FLAG, .help = "while another tracker has the store or its server is away, wait for it"),
+    CLI_OPTION("parts", CLI_INT, .argument = "N", .otherwise = "1", .min = 1, .max = PARTS_MOST,
+               .help =
+                   "of a PostgreSQL store: a farm in N parts by device key, of which N trackers have one each; this "
+                   "one any that is free"),
     CLI_OPTION("key-file", CLI_TEXT, .letter = 'k', .alias = "key", .argument = "FILE", .environment = "TUNE_KEY_FILE",
                .help = "key that every peer must know (see `tune keygen`)"),
     CLI_OPTION("revoked", CLI_TEXT, .argument = "FILE",
@@ -148,6 +152,16 @@ static enum err load_key(const struct cli *c, struct key *key, struct revoked *r
     return e;
 }
 
+static enum err open_once(struct tracker_options *o, struct why *why)
+{
+    if (o->n_parts == 1)
+        return o->ops->open(o->where, o->clock, &o->store, why);
+    return o->ops->open_part
+               ? o->ops->open_part(o->where, o->n_parts, o->clock, &o->part, &o->store, why)
+               : why_set(why, ERR_INPUT, "--parts %lld: expected a store on a PostgreSQL server, --store postgres://..",
+                         (long long)o->n_parts);
+}
+
 /* A standby waits until the store is free; ERR_CANCELLED by a signal. */
 static enum err open_store(const struct cli *c, struct tracker_options *o, const sigset_t *signals, struct why *why)
 {
@@ -156,8 +170,7 @@ static enum err open_store(const struct cli *c, struct tracker_options *o, const
     enum err e;
     int got;
 
-    while ((e = o->ops->open(o->where, o->clock, &o->store, why)) != ERR_OK && cli_flag(c, "standby") &&
-           (e == ERR_BUSY || e == ERR_UNREACHABLE)) {
+    while ((e = open_once(o, why)) != ERR_OK && cli_flag(c, "standby") && (e == ERR_BUSY || e == ERR_UNREACHABLE)) {
         if (strcmp(said.text, why->text) != 0)
             printf("standing by: %s\n", why->text);
         fflush(stdout);
@@ -184,12 +197,14 @@ static enum err start(const struct cli *c, struct tracker_options *o, struct ser
     if (!e && cli_text(c, "http"))
         e = http_start(*s, cli_text(c, "http"), cli_text(c, "http-name"), &h, why);
     if (!e)
-        e = workers_init(w, n_workers, server_near_url(*s), o->key, o->clock, why);
+        e = workers_init(w, n_workers, server_near_url(*s), o->n_parts > 1 ? o->part : 0, o->key, o->clock, why);
     if (!e && cli_text(c, "url-file"))
         e = file_replace(cli_text(c, "url-file"), server_url(*s), strlen(server_url(*s)), 0644, why);
     if (e)
         return e;
     printf("listening on %s\n", server_url(*s));
+    if (o->n_parts > 1)
+        printf("part %lld of %lld\n", (long long)o->part, (long long)o->n_parts);
     if (h)
         printf("status page at %s\n", http_url(h));
     fflush(stdout);
@@ -274,6 +289,8 @@ static int run(const struct cli *c, sigset_t *signals)
     o.lease_ms = (int64_t)(cli_real(c, "lease") * 1000);
     o.retention_days = cli_int(c, "retention");
     o.max_user_jobs = cli_int(c, "user-jobs");
+    o.part = 1;
+    o.n_parts = cli_int(c, "parts");
     o.allow_backup = cli_flag(c, "allow-backup");
     o.audit = tell_refused;
     if (store_parse(cli_text(c, "store"), &o.ops, &o.where, &why) != ERR_OK ||

@@ -152,7 +152,17 @@ static void answer_hello(struct call *c, struct tracker_session *s)
                                             .version = PROTOCOL_VERSION,
                                             .boot = c->t->boot,
                                             .nonce = s->nonce + REQUEST_ID_HEX,
-                                            .server = "tune-tracker " TUNE_VERSION};
+                                            .server = "tune-tracker " TUNE_VERSION,
+                                            .part = c->t->o.part,
+                                            .parts = c->t->o.n_parts};
+}
+
+/* Whoever looks for another part asks at another address. */
+static enum err check_part(struct call *c, int64_t part)
+{
+    return !part || part == c->t->o.part ? ERR_OK
+                                         : why_set(&c->why, ERR_NOT_FOUND, "this tracker has part %lld of %lld",
+                                                   (long long)c->t->o.part, (long long)c->t->o.n_parts);
 }
 
 /* A hello that was heard before, captured or sent again, brings the session that it brought then, and ends no other. */
@@ -163,6 +173,8 @@ enum err op_hello(struct call *c)
     struct tracker_session *s = c->t->o.key ? table_get_text(&c->t->hellos, in->nonce) : NULL;
     enum err e = has_version(in->versions, &c->why);
 
+    if (!e)
+        e = check_part(c, in->part);
     if (!e && s) {
         answer_hello(c, s);
         return ERR_OK;

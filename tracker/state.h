@@ -212,6 +212,7 @@ struct tracker_options {
     const char *revoked;              /* identities whose keys are worth nothing, one a line; NULL = none */
     int64_t lease_ms, retention_days; /* retention 0 = keep all */
     int64_t max_user_jobs;            /* open at once; 0 = any number */
+    int64_t part, n_parts;            /* of the farm, which one this is of how many; 0, 0 = it is not in parts */
     bool allow_backup;
     void (*audit)(const char *line, void *arg); /* told of refused calls; NULL = nobody is */
     void *audit_arg;
@@ -326,6 +327,9 @@ enum err tracker_new(const struct tracker_options *options, struct tracker **out
 void tracker_free(struct tracker *t);
 int64_t tracker_now_ns(const struct tracker *t);
 int64_t tracker_wall_ms(const struct tracker *t);
+
+/* Is this part the one of that device key? ERR_INPUT, with words. */
+enum err tracker_check_key(struct call *c, const char *key);
 
 /* Copies text, cut to n_out - 1 bytes. */
 void text_copy(char *out, size_t n_out, const char *text);

@@ -72,6 +72,11 @@ struct store_ops {
      * machine's), for when things were used. ERR_UNSUPPORTED for a newer schema, ERR_BUSY when another tracker has it,
      * ERR_UNREACHABLE when its server does not answer, ERR_AUTH when it refuses us, ERR_IO, also for a damaged one. */
     enum err (*open)(const char *where, const struct clock *clock, struct store **out, struct why *why);
+    /* Opens or makes the store of one part of a farm in n_parts (2 and more; docs/scale.md), any that no other tracker
+     * has; *part tells which, from 1. As `open`; ERR_BUSY when others have all of them, ERR_INPUT for a farm of another
+     * number of parts. NULL: there are no parts in such a store. */
+    enum err (*open_part)(const char *where, int64_t n_parts, const struct clock *clock, int64_t *part,
+                          struct store **out, struct why *why);
     void (*close)(struct store *s);
     /* Ends the transaction of all writes since the last commit; they survive the death of the process from now on, and
      * a power cut after the next flush. After an error of one of the two the store is unusable. A write that fails may

@@ -615,6 +615,7 @@ static enum err backup(const char *where, const char *path, int64_t *n_bytes, st
 const struct store_ops store_postgres = {
     .name = "postgres",
     .open = pg_open,
+    .open_part = pg_open_part,
     .close = pg_close,
     .commit = pg_commit,
     .flush = pg_flush,

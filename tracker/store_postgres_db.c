@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SCHEMA_VERSION 1
+#define SCHEMA_VERSION 2     /* 1: of a farm that is not in parts, which older programs know, too */
 #define OLDEST_SERVER 140000 /* idle_session_timeout */
 #define MAX_QUEUED 256
 #define MAX_QUEUED_BYTES ((size_t)1 << 20)
@@ -27,12 +27,16 @@
     "SELECT set_config(name, '10s', false) FROM pg_settings WHERE CASE WHEN name IN ('idle_session_timeout', "         \
     "'idle_in_transaction_session_timeout') THEN setting::bigint NOT BETWEEN 1 AND 10000 ELSE false END"
 
-/* Of the schema that the session writes to, so that several farms can share a database. */
-#define LOCK "(1953853029::bigint << 32) | current_schema()::regnamespace::oid::bigint"
+/* Of the farm's schema, so that several farms can share a database, and of the farm's part, from 1. */
+#define LOCK_CLASS 1953853029
+#define LOCK "(%lld::bigint << 32) | current_schema()::regnamespace::oid::bigint"
+#define LOCK_MS 1000  /* waited for all of them together */
+#define NAME_BYTES 63 /* of a schema: PostgreSQL cuts longer ones, and two would be one */
+#define PART_BYTES 7  /* "_part64" */
 
 static const char schema[] =
     "CREATE TABLE meta(name text PRIMARY KEY, value bigint NOT NULL);"
-    "INSERT INTO meta VALUES('schema', 1), ('trials', 0);"
+    "INSERT INTO meta VALUES('trials', 0);"
     "CREATE TABLE jobs(id bigint PRIMARY KEY, title bytea NOT NULL, \"user\" bytea NOT NULL, key bytea NOT NULL, body "
     "bytea NOT NULL, summary bytea NOT NULL, request bytea NOT NULL, priority bigint NOT NULL, created_ms bigint NOT "
     "NULL, done_ms bigint NOT NULL, state bigint NOT NULL, token bigint NOT NULL, leased bigint NOT NULL, paused "
@@ -407,29 +411,108 @@ static enum err check_server(PGconn *db, struct why *why)
                          PQdb(db));
 }
 
-/* A tracker that was just killed has it for a moment yet: the server has to notice. */
-static enum err take_lock(PGconn *db, struct why *why)
+/* The lock of one part. A tracker that was just killed has it for a moment yet: the server has to notice. */
+static enum err take_lock(PGconn *db, int64_t part, int64_t n_parts, struct why *why)
 {
-    enum err e = run(db, "SET lock_timeout = '1s'", why);
-    PGresult *r = e ? NULL : exec(db, "SELECT pg_advisory_lock(" LOCK ")");
-    const char *code = r ? PQresultErrorField(r, PG_DIAG_SQLSTATE) : NULL;
+    char text[200];
+    PGresult *r;
+    const char *code;
+    enum err e;
 
+    snprintf(text, sizeof text, "SET lock_timeout = '%lldms'", (long long)(LOCK_MS / n_parts));
+    e = run(db, text, why);
+    snprintf(text, sizeof text, "SELECT pg_advisory_lock(" LOCK ")", (long long)(LOCK_CLASS + part - 1));
+    r = e ? NULL : exec(db, text);
+    code = r ? PQresultErrorField(r, PG_DIAG_SQLSTATE) : NULL;
     if (!e && code && strcmp(code, "55P03") == 0)
-        e = why_set(why, ERR_BUSY, "another tracker uses database %s on %s", PQdb(db), PQhost(db));
+        e = n_parts == 1 ? why_set(why, ERR_BUSY, "another tracker uses database %s on %s", PQdb(db), PQhost(db))
+                         : why_set(why, ERR_BUSY, "other trackers use all %lld parts of the farm in database %s on %s",
+                                   (long long)n_parts, PQdb(db), PQhost(db));
     else if (!e && !is_good(r))
         e = tell(why, ERR_IO, words_of(db));
     PQclear(r);
     return e ? e : run(db, "RESET lock_timeout", why);
 }
 
-static enum err check_schema(PGconn *db, struct why *why)
+/* That of the first part that is free. */
+static enum err take_part(PGconn *db, int64_t n_parts, int64_t *part, struct why *why)
+{
+    enum err e = ERR_BUSY;
+
+    for (*part = 1; (e = take_lock(db, *part, n_parts, why)) == ERR_BUSY && *part < n_parts;)
+        ++*part;
+    return e;
+}
+
+/* 0 = there is no farm in the session's schema yet. */
+static int64_t parts_of_farm(PGconn *db)
+{
+    if (!number(db, "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'meta'", 0))
+        return 0;
+    return number(db, "SELECT value FROM meta WHERE name = 'parts'", 1);
+}
+
+static enum err check_parts(PGconn *db, int64_t n_parts, struct why *why)
+{
+    const int64_t found = parts_of_farm(db);
+
+    if (!found || found == n_parts)
+        return ERR_OK;
+    return found == 1
+               ? why_set(why, ERR_INPUT, "the farm in database %s is not in parts: expected no --parts", PQdb(db))
+               : why_set(why, ERR_INPUT, "the farm in database %s is in %lld parts: expected --parts %lld", PQdb(db),
+                         (long long)found, (long long)found);
+}
+
+/* The schema of a part but the first, beside the farm's own. */
+static enum err make_part(PGconn *db, int64_t part, struct why *why)
+{
+    char text[200];
+    enum err e;
+
+    snprintf(text, sizeof text,
+             "DO $$ BEGIN EXECUTE format('CREATE SCHEMA IF NOT EXISTS %%I', current_schema() || '_part%lld'); END $$",
+             (long long)part);
+    e = run(db, text, why);
+    snprintf(text, sizeof text, "SELECT set_config('search_path', quote_ident(current_schema() || '_part%lld'), false)",
+             (long long)part);
+    return e ? e : run(db, text, why);
+}
+
+/* Part 1 is in the farm's own schema: it is made first, and says how many there are. */
+static enum err enter_part(PGconn *db, int64_t part, int64_t n_parts, struct why *why)
+{
+    enum err e;
+
+    if (n_parts > 1 && number(db, "SELECT octet_length(current_schema())", NAME_BYTES) > NAME_BYTES - PART_BYTES)
+        return why_set(why, ERR_LIMIT, "database %s: the schema of a farm in parts has a name of at most %d bytes",
+                       PQdb(db), NAME_BYTES - PART_BYTES);
+    for (int i = 0; part > 1 && !parts_of_farm(db) && i < LOCK_MS / 20; i++)
+        clock_sleep_ms(20);
+    if (part > 1 && !parts_of_farm(db))
+        return why_set(why, ERR_BUSY, "database %s has no part 1 of the farm yet", PQdb(db));
+    e = check_parts(db, n_parts, why);
+    return e || part == 1 ? e : make_part(db, part, why);
+}
+
+/* A text of several statements is one transaction. */
+static enum err make_schema(PGconn *db, int64_t n_parts, struct why *why)
+{
+    char text[sizeof schema + 100];
+
+    snprintf(text, sizeof text, "%sINSERT INTO meta VALUES('schema', %d), ('parts', %lld)", schema, n_parts > 1 ? 2 : 1,
+             (long long)n_parts);
+    return run(db, text, why);
+}
+
+static enum err check_schema(PGconn *db, int64_t n_parts, struct why *why)
 {
     int64_t version;
 
     if (!number(db, "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'meta'", 1)) {
         if (number(db, "SELECT count(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace", 1))
             return why_set(why, ERR_IO, "database %s is no store: somebody else's tables are in its schema", PQdb(db));
-        return run(db, schema, why); /* a text of several statements is one transaction */
+        return make_schema(db, n_parts, why);
     }
     version = number(db, "SELECT value FROM meta WHERE name = 'schema'", -1);
     if (version < 0)
@@ -442,15 +525,14 @@ static enum err check_schema(PGconn *db, struct why *why)
 
 /* Nobody waits for the disk but flush, by a connection of its own to the same server: there the lock is seen. A name
  * may lead to several, and to another one a moment later. */
-static enum err open_flusher(struct store *s, const char *where, struct why *why)
+static enum err open_flusher(struct store *s, const char *where, int64_t part, struct why *why)
 {
     enum err e = connect_to(where, &s->flusher, why);
     char lock[160];
 
-    snprintf(
-        lock, sizeof lock,
-        "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = 1953853029 AND pid = %lld",
-        (long long)number(s->db, "SELECT pg_backend_pid()", -1));
+    snprintf(lock, sizeof lock,
+             "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = %lld AND pid = %lld",
+             (long long)(LOCK_CLASS + part - 1), (long long)number(s->db, "SELECT pg_backend_pid()", -1));
     if (!e && number(s->flusher, lock, 0) < 1)
         e = why_set(why, ERR_UNREACHABLE, "PostgreSQL: the server at %s is another now than a moment ago",
                     PQhost(s->flusher));
@@ -497,6 +579,14 @@ static bool is_away(const PGconn *db)
 
 enum err pg_open(const char *where, const struct clock *clock, struct store **out, struct why *why)
 {
+    int64_t part;
+
+    return pg_open_part(where, 1, clock, &part, out, why);
+}
+
+enum err pg_open_part(const char *where, int64_t n_parts, const struct clock *clock, int64_t *part, struct store **out,
+                      struct why *why)
+{
     struct store *s = calloc(1, sizeof *s);
     enum err e;
 
@@ -507,11 +597,15 @@ enum err pg_open(const char *where, const struct clock *clock, struct store **ou
     if (!e)
         e = check_server(s->db, why);
     if (!e)
-        e = take_lock(s->db, why);
+        e = check_parts(s->db, n_parts, why);
     if (!e)
-        e = check_schema(s->db, why);
+        e = take_part(s->db, n_parts, part, why);
     if (!e)
-        e = open_flusher(s, where, why);
+        e = enter_part(s->db, *part, n_parts, why);
+    if (!e)
+        e = check_schema(s->db, n_parts, why);
+    if (!e)
+        e = open_flusher(s, where, *part, why);
     if (!e)
         e = prepare(s, why);
     if (e && e != ERR_UNREACHABLE && e != ERR_AUTH && (is_away(s->db) || is_away(s->flusher)))

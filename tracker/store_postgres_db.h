@@ -52,6 +52,8 @@ void pg_bytes(struct pg_args *a, const void *bytes, size_t n);
 
 /* The store's members; see tracker/store.h. */
 enum err pg_open(const char *where, const struct clock *clock, struct store **out, struct why *why);
+enum err pg_open_part(const char *where, int64_t n_parts, const struct clock *clock, int64_t *part, struct store **out,
+                      struct why *why);
 void pg_close(struct store *s);
 enum err pg_commit(struct store *s, struct why *why);
 enum err pg_flush(struct store *s, struct why *why);

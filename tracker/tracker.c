@@ -37,12 +37,33 @@ void wake_devices(struct tracker *t)
         wake(t, &s->waiters);
 }
 
+enum err tracker_check_key(struct call *c, const char *key)
+{
+    const struct tracker_options *o = &c->t->o;
+    const int64_t part = part_of_key(key, o->n_parts);
+
+    return part == o->part ? ERR_OK
+                           : why_set(&c->why, ERR_INPUT,
+                                     "key '%.64s' is of part %lld of this farm, and this tracker has part %lld of %lld",
+                                     key, (long long)part, (long long)o->part, (long long)o->n_parts);
+}
+
 void text_copy(char *out, size_t n_out, const char *text)
 {
     const size_t n = strnlen(text, n_out - 1);
 
     memcpy(out, text, n);
     out[n] = '\0';
+}
+
+/* Numbers of jobs and trials go in steps of n_parts, from that of the part: whoever sees one knows the part. */
+static enum err plan_trials(struct tracker *t)
+{
+    const enum err e = t->o.ops->next_trial(t->o.store, &t->next_trial);
+
+    while (!e && part_of_id(t->next_trial, t->o.n_parts) != t->o.part)
+        t->next_trial++;
+    return e;
 }
 
 static enum err load(struct tracker *t)
@@ -55,7 +76,7 @@ static enum err load(struct tracker *t)
         e = t->o.ops->each_live_trial(t->o.store, trial_load, t);
     if (!e && t->is_starved)
         e = ERR_NOMEM;
-    return e ? e : t->o.ops->next_trial(t->o.store, &t->next_trial);
+    return e ? e : plan_trials(t);
 }
 
 enum err tracker_new(const struct tracker_options *options, struct tracker **out, struct why *why)
@@ -66,8 +87,11 @@ enum err tracker_new(const struct tracker_options *options, struct tracker **out
     if (!t)
         return ERR_NOMEM;
     t->o = *options;
+    if (!t->o.n_parts)
+        t->o.part = t->o.n_parts = 1;
+    assert(t->o.part >= 1 && t->o.part <= t->o.n_parts && t->o.n_parts <= PARTS_MOST);
     t->started_ms = tracker_wall_ms(t);
-    t->next_job = 1;
+    t->next_job = t->o.part;
     e = entropy_hex(t->o.entropy, t->boot, REQUEST_ID_HEX);
     if (!e)
         e = load(t);

@@ -31,6 +31,9 @@ struct transport_ops {
     void (*abort)(struct line *l);
     /* No exchange is under way any more. NULL is accepted. */
     void (*close)(struct line *l);
+    /* Of several addresses: who answers at this one is not who is looked for, the next one is asked from now on. NULL:
+     * there is only one. */
+    void (*turn)(struct line *l);
 };
 
 /* Of nng 1.x, REQ/REP over tcp://, tls+tcp:// and what else nng knows; arg: a struct tls_files, or NULL = none. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* transport_many.c - a tracker with several addresses, "tcp://a:9477,tcp://b:9477": of those one at a time is spoken to
- * (docs/scale.md), and the next one is when it does not answer. A line of nng's for each. */
+ * (docs/scale.md), and the next one is when it does not answer, or has another part of the farm. A line of nng's for
+ * each. */
 #include "tracker/transport.h"
 
 #include "tracker/address.h"
@@ -65,6 +66,13 @@ static enum err many_exchange(struct line *l, const void *bytes, size_t n_bytes,
     return e;
 }
 
+static void many_turn(struct line *l)
+{
+    int i = atomic_load(&l->current);
+
+    atomic_compare_exchange_strong(&l->current, &i, (i + 1) % l->n);
+}
+
 static void many_discard(struct letter *reply)
 {
     transport_nng.discard(reply);
@@ -83,4 +91,5 @@ const struct transport_ops transport_many = {
     .discard = many_discard,
     .abort = many_abort,
     .close = many_close,
+    .turn = many_turn,
 };

@@ -225,6 +225,8 @@ static enum err read_trial(struct call *c, const cJSON *item, const struct track
 
     if (!e && !offer.key && !j->key[0])
         e = why_set(&c->why, ERR_INPUT, "trial_offer: member key: job j%lld has none", (long long)j->id);
+    if (!e && offer.key)
+        e = tracker_check_key(c, offer.key);
     if (!e && (e = json_print(offer.body, body)) == ERR_LIMIT)
         why_set(&c->why, e, "'body' of a trial over %d bytes", MAX_TRIAL_BODY);
     if (e)
@@ -322,7 +324,8 @@ static enum err add_new(struct call *c, struct tracker_job *j, struct trial_row 
     if (j->n_open + j->n_leased >= MAX_OPEN_TRIALS)
         return why_set(&c->why, ERR_BUSY, "the job has %d trials waiting already", MAX_OPEN_TRIALS);
     e = answer_from_store(c, row, same);
-    row->id = t->next_trial++;
+    row->id = t->next_trial;
+    t->next_trial += t->o.n_parts;
     if (!e)
         e = t->o.ops->trial_put(t->o.store, row);
     if (e)

@@ -16,12 +16,12 @@
 #define YOUNG_MS 10000
 #define WORKERS_IDENTITY "tuner:of-the-tracker"
 
-enum err workers_init(struct workers *w, int n, const char *url, const struct key *farm, const struct clock *clock,
-                      struct why *why)
+enum err workers_init(struct workers *w, int n, const char *url, int64_t part, const struct key *farm,
+                      const struct clock *clock, struct why *why)
 {
     char dir[4000];
 
-    *w = (struct workers){.n = n, .clock = clock};
+    *w = (struct workers){.n = n, .part = part, .clock = clock};
     if (n == 0)
         return ERR_OK;
     if (proc_own_dir(dir, sizeof dir) != ERR_OK)
@@ -36,14 +36,23 @@ enum err workers_init(struct workers *w, int n, const char *url, const struct ke
 
 static void start(struct workers *w)
 {
-    char n[16];
-    const char *const argv[] = {
-        w->program, "work", "--jobs", n, "--tracker", w->url, w->key_file[0] ? "--key-file" : NULL, w->key_file, NULL};
+    char n[16], part[24];
+    const char *argv[16] = {w->program, "work", "--jobs", n, "--tracker", w->url};
+    int n_args = 6;
     static const char *const env[] = {"TUNE_CA_FILE=", "TUNE_CERT_FILE=", NULL}; /* the address is this host's own */
     const struct proc_options o = {.argv = argv, .env_add = env, .in_fd = -1, .out_fd = 2, .err_fd = 2, .pass_fd = -1};
     struct why why = {""};
 
     snprintf(n, sizeof n, "%d", w->n);
+    snprintf(part, sizeof part, "%lld", (long long)w->part);
+    if (w->part) {
+        argv[n_args++] = "--part";
+        argv[n_args++] = part;
+    }
+    if (w->key_file[0]) {
+        argv[n_args++] = "--key-file";
+        argv[n_args++] = w->key_file;
+    }
     w->started_ns = clock_read_ns(w->clock);
     if (proc_start(&o, &w->pid, &why) != ERR_OK) {
         fprintf(stderr, "tune-tracker: %s\n", why.text);

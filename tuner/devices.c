@@ -134,7 +134,8 @@ enum err devices_choose_from(const cJSON *devices, const char *key, struct devic
     return e ? e : choose(r.devices, key, out, why);
 }
 
-bool devices_are_there(struct client *c, const char *key)
+/* Of a key, "" = of any, as this client's own part of the farm or the part of the key knows them. */
+static bool any_device(struct client *c, const char *key)
 {
     const struct devices_args args = {.key = key};
     struct devices_result r;
@@ -145,15 +146,41 @@ bool devices_are_there(struct client *c, const char *key)
     return any;
 }
 
+bool devices_are_there(struct client *c, const char *key)
+{
+    return any_device(c, key);
+}
+
+/* Behind a start of its tracker the key's part of the farm knows no device at all, and the other parts know theirs. */
+static bool may_come(struct client *c, const char *key)
+{
+    const int64_t n_parts = client_parts(c);
+    struct client *part;
+
+    return n_parts > 1 && (client_part(c, part_of_key(key, n_parts), &part, NULL) != ERR_OK || !any_device(part, "") ||
+                           any_device(part, key));
+}
+
+/* Of a key that nobody has; what other parts of the farm have, those that answer, is told, and decides nothing. */
+static enum err explain_absence(struct client *c, const char *key, struct device_choice *out, struct why *why)
+{
+    cJSON *tree = NULL;
+    enum err e = client_all_devices(c, NULL, &tree, why);
+
+    if (!e || (e == ERR_UNREACHABLE && tree))
+        e = devices_choose_from(tree, key, out, why);
+    cJSON_Delete(tree);
+    return e == ERR_INPUT && may_come(c, key) ? ERR_NOT_FOUND : e;
+}
+
 enum err devices_choose(struct client *c, const char *key, struct device_choice *out, struct why *why)
 {
     cJSON *tree = NULL;
     enum err e;
 
-    if (*key && !devices_are_there(c, key)) /* all, for the words */
-        e = client_all_devices(c, NULL, &tree, why);
-    else
-        e = client_all_devices(c, key, &tree, why);
+    if (*key && !devices_are_there(c, key))
+        return explain_absence(c, key, out, why);
+    e = client_all_devices(c, key, &tree, why);
     if (!e)
         e = devices_choose_from(tree, key, out, why);
     cJSON_Delete(tree);

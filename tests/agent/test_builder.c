@@ -72,6 +72,27 @@ static void code_comes_from_a_builder(void **state)
     town_close(&t);
 }
 
+/* Of a farm in two, where one that does not say which has nothing to do. */
+static void a_builder_serves_one_part(void **state)
+{
+    struct crew_builder *other;
+
+    (void)state;
+    begin();
+    net_divide(t.net);
+    job->key = t.agents[0].options.key = "board"; /* of part 2 */
+    assert_int_equal(part_of_key(job->key, 2), 2);
+    b->options.part = 2;
+    other = town_builder(&t, "b1");
+    add("", -1);
+    town_run(&t, 600);
+    expect(0, STATUS_OK, "", "");
+    assert_string_equal(job->trials[0].record.built_by, "b0");
+    assert_int_equal(other->crew.e, ERR_INPUT);
+    assert_string_equal(other->crew.why.text, "this farm is in 2 parts: expected --part 1 to 2, a builder for each");
+    town_close(&t);
+}
+
 /* One build serves every trial of its program, also as an anchor. */
 static void a_program_is_built_once(void **state)
 {
@@ -578,6 +599,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(code_comes_from_a_builder),
+        cmocka_unit_test(a_builder_serves_one_part),
         cmocka_unit_test(a_program_is_built_once),
         cmocka_unit_test(an_agent_that_compiles_itself_says_so_in_its_records),
         cmocka_unit_test(an_idle_builder_is_counted_on_all_the_while),

@@ -82,8 +82,15 @@ static int64_t number_of(const char *id)
     return strtoll(id + 1, NULL, 10);
 }
 
-bool host_job(const struct net *n, const char *id, struct host_job *out)
+/* Its tracker's. */
+static struct net *net_of_job(const struct net *n, const char *id)
 {
+    return n->beside && part_of_id(number_of(id), 2) == 2 ? n->beside : (struct net *)n;
+}
+
+bool host_job(const struct net *of, const char *id, struct host_job *out)
+{
+    const struct net *n = net_of_job(of, id);
     const struct tracker_job *j = n->up ? table_get_i64(&n->tracker->jobs, number_of(id)) : NULL;
 
     if (!j)
@@ -148,8 +155,9 @@ static void count_answered(const struct host_trial *t, void *arg)
     *(int64_t *)arg += t->answered;
 }
 
-void host_kept(struct net *n, const char *id, struct host_kept *out)
+void host_kept(struct net *of, const char *id, struct host_kept *out)
 {
+    struct net *n = net_of_job(of, id);
     struct store *s = open_store(n);
     struct waiting waiting = {.job = number_of(id)};
 
@@ -174,8 +182,9 @@ static bool pass_line(const struct record_row *row, void *arg)
     return true;
 }
 
-void host_records(struct net *n, const char *id, void (*each)(int64_t n_trial, const char *line, void *arg), void *arg)
+void host_records(struct net *of, const char *id, void (*each)(int64_t n_trial, const char *line, void *arg), void *arg)
 {
+    struct net *n = net_of_job(of, id);
     struct each_line l = {each, arg};
     struct store *s = open_store(n);
 
@@ -203,8 +212,9 @@ static void pass_trial(const struct trial_row *row, void *arg)
     cJSON_Delete(t.body);
 }
 
-void host_trials(struct net *n, const char *id, void (*each)(const struct host_trial *t, void *arg), void *arg)
+void host_trials(struct net *of, const char *id, void (*each)(const struct host_trial *t, void *arg), void *arg)
 {
+    struct net *n = net_of_job(of, id);
     struct each_trial e = {each, arg};
     struct store *s = open_store(n);
 

@@ -43,6 +43,9 @@ struct world *net_world(const struct net *n);
 const char *net_dir(const struct net *n);
 /* What goes wrong from now on. */
 struct net_faults *net_faults_of(struct net *n);
+/* The farm is in two parts, with a tracker each; one that crashes may come back at the other's address. What goes wrong
+ * does with both. Before net_start. */
+void net_divide(struct net *n);
 /* Before net_start. */
 void net_set_lease_ms(struct net *n, int64_t ms);
 /* False: the tracker takes no turn (SIGSTOP). */

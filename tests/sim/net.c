@@ -17,6 +17,7 @@ enum parcel_state { ON_ITS_WAY, AT_THE_TRACKER, ANSWERED, DEAD }; /* dead: its c
 /* One exchange. */
 struct parcel {
     struct caller caller; /* first: a caller of this hall is the parcel itself */
+    struct net *net;
     struct line *line;
     enum parcel_state state;
     bool left;      /* nobody waits for it any more */
@@ -29,6 +30,7 @@ struct parcel {
 struct line {
     struct peer *peer;
     uint32_t id;
+    bool second; /* of two addresses it is spoken to */
     bool aborted;
 };
 
@@ -46,15 +48,15 @@ static bool happens(struct net *n, int of_thousand)
     return of_thousand > 0 && rng_below(world_rng(n->world), 1000) < (uint64_t)of_thousand;
 }
 
-static struct parcel *parcel_new(struct line *l, const void *bytes, size_t n_bytes)
+static struct parcel *parcel_new(struct net *n, struct line *l, const void *bytes, size_t n_bytes)
 {
-    struct net *n = l->peer->net;
     struct parcel *p = calloc(1, sizeof *p);
 
     assert(p);
     p->bytes = malloc(n_bytes + 1);
     assert(p->bytes);
     memcpy(p->bytes, bytes, n_bytes);
+    p->net = n;
     p->line = l;
     p->caller = (struct caller){.bytes = p->bytes, .n_bytes = n_bytes, .line = l->id};
     p->due_ns = world_now_ns(n->world) + delay(n);
@@ -262,6 +264,8 @@ void net_crash(struct net *n)
         return;
     n->n_crashes++;
     bring_down(n);
+    if (n->front)
+        n->front->swapped ^= happens(n, 500);
 }
 
 void net_init(struct net *n, struct world *w)
@@ -282,18 +286,36 @@ void net_init(struct net *n, struct world *w)
     }
 }
 
+void net_divide(struct net *n)
+{
+    assert(!n->front && !n->tracker);
+    n->beside = net_new(n->world);
+    n->front = n->beside->front = n;
+    n->options.part = 1;
+    n->beside->options.part = 2;
+    n->options.n_parts = n->beside->options.n_parts = 2;
+}
+
 void net_start(struct net *n)
 {
     world_add(n->world, "tracker", host, n);
+    if (n->beside) {
+        n->beside->faults = n->faults;
+        world_add(n->world, "tracker of part 2", host, n->beside);
+    }
 }
 
 void net_stop(struct net *n)
 {
     n->stopping = true;
+    if (n->beside)
+        n->beside->stopping = true;
 }
 
 void net_fini(struct net *n)
 {
+    if (n->beside)
+        net_free(n->beside);
     while (n->parcels)
         parcel_free(n, n->parcels);
     dir_remove(n->dir);
@@ -325,7 +347,7 @@ static bool has_ended(void *arg)
 /* Gives the reply and lets the parcel go, or leaves it to whoever has it. */
 static enum err take(struct parcel *p, struct letter *reply)
 {
-    struct net *n = p->line->peer->net;
+    struct net *n = p->net;
 
     if (p->state == ANSWERED) {
         struct buf *own = malloc(sizeof *own);
@@ -349,10 +371,9 @@ static bool is_out(const struct line *l)
     return l->aborted || l->peer->dead;
 }
 
-static enum err line_exchange(struct line *l, const void *bytes, size_t n_bytes, int64_t timeout_ms,
-                              struct letter *reply)
+static enum err exchange(struct net *n, struct line *l, const void *bytes, size_t n_bytes, int64_t timeout_ms,
+                         struct letter *reply)
 {
-    struct net *n = l->peer->net;
     const int64_t until_ns = world_now_ns(n->world) + timeout_ms * WORLD_MS;
     struct parcel *p;
     bool ended;
@@ -364,7 +385,7 @@ static enum err line_exchange(struct line *l, const void *bytes, size_t n_bytes,
     }
     if (is_out(l))
         return ERR_CANCELLED;
-    p = parcel_new(l, bytes, n_bytes);
+    p = parcel_new(n, l, bytes, n_bytes);
     if (happens(n, n->faults.lose_request))
         p->due_ns = INT64_MAX;
     ended = world_wait(n->world, has_ended, p, until_ns);
@@ -374,6 +395,22 @@ static enum err line_exchange(struct line *l, const void *bytes, size_t n_bytes,
     if (e && is_out(l))
         return ERR_CANCELLED;
     return e && !ended ? ERR_TIMEOUT : e;
+}
+
+static void line_turn(struct line *l)
+{
+    l->second = !l->second;
+}
+
+static enum err line_exchange(struct line *l, const void *bytes, size_t n_bytes, int64_t timeout_ms,
+                              struct letter *reply)
+{
+    struct net *front = l->peer->net, *n = front->beside && l->second != front->swapped ? front->beside : front;
+    const enum err e = exchange(n, l, bytes, n_bytes, timeout_ms, reply);
+
+    if (front->beside && (e == ERR_UNREACHABLE || e == ERR_TIMEOUT))
+        line_turn(l);
+    return e;
 }
 
 static void line_discard(struct letter *reply)
@@ -401,6 +438,7 @@ const struct transport_ops transport_net = {
     .discard = line_discard,
     .abort = line_abort,
     .close = line_close,
+    .turn = line_turn,
 };
 
 enum err net_client(struct peer *p, const char *name, struct client **out, struct why *why)

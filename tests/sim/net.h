@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* net.h - a network of a world with one tracker on it: the real hall, operations and store of a tracker, clients' bytes
- * with delays and losses, crashes before and after the commit. */
+/* net.h - a network of a world with one tracker on it, or one for each of two parts of a farm: the real hall,
+ * operations and store of a tracker, clients' bytes with delays and losses, crashes before and after the commit. */
 #ifndef TUNE_TESTS_SIM_NET_H
 #define TUNE_TESTS_SIM_NET_H
 
@@ -23,6 +23,10 @@ struct net {
     struct hall hall;
     struct parcel *parcels; /* under way to the tracker or at it */
     uint32_t next_line;
+    /* Of a farm in parts. The peers' net is that of part 1. */
+    struct net *beside; /* of part 2; NULL = it is not in parts, or it is that one itself */
+    struct net *front;  /* of part 1 */
+    bool swapped;       /* each is at the other's address now */
 };
 
 /* A net whose store lies in a fresh directory; failing is the end of the test. */

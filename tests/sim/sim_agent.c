@@ -336,6 +336,8 @@ static void act(void *arg)
 
     while (!a->stopping && !a->peer.dead && net_client(&a->peer, a->name, &a->client, NULL))
         world_sleep(net_world(a->net), IDLE_NS);
+    if (a->client)
+        (void)client_settle_key(a->client, a->key, NULL);
     while (!a->stopping && !a->peer.dead) {
         if (a->away)
             world_sleep(net_world(a->net), IDLE_NS);

@@ -97,12 +97,18 @@ static void wire_close(struct line *l)
     free(l);
 }
 
+static void wire_turn(struct line *l)
+{
+    transport_net.turn(((struct wire *)l)->line);
+}
+
 static const struct transport_ops wire = {.name = "wire",
                                           .open = wire_open,
                                           .exchange = wire_exchange,
                                           .discard = wire_discard,
                                           .abort = wire_abort,
-                                          .close = wire_close};
+                                          .close = wire_close,
+                                          .turn = wire_turn};
 
 const char *crew_sent(const struct crew *c, const char *op, int i)
 {

@@ -30,7 +30,7 @@ static enum err submit(struct sim_session *s)
     e = job_text(&s->job, &body);
     json_add_text(args, "title", s->name, &ok);
     json_add_text(args, "user", s->name, &ok);
-    json_add_text(args, "key", "cpu", &ok);
+    json_add_text(args, "key", s->job.key, &ok);
     json_add_text(args, "body", buf_text(&body), &ok);
     json_add_bool(args, "lease", true, &ok);
     assert(!e && ok);
@@ -132,6 +132,8 @@ static void act(void *arg)
     do
         s->e = net_client(&s->peer, s->name, &s->client, &s->why);
     while (s->e == ERR_UNREACHABLE && !s->peer.dead);
+    if (!s->e)
+        s->e = client_settle_key(s->client, s->job.key, &s->why);
     if (!s->e)
         s->e = s->takes_over ? lease(s) : submit(s);
     if (!s->e && s->log_path[0])

@@ -226,6 +226,7 @@ static void act(void *arg)
     world_sleep(w, j->start_ns);
     while (net_client(&j->peer, "test", &c, NULL))
         world_sleep(w, WORLD_S);
+    must(client_settle_key(c, j->key, NULL) == ERR_OK, "no tracker of the key's part");
     token = open_job(j, c);
     for (int i = 0; i < j->n; i++)
         send_program(j, i, c);

@@ -55,8 +55,8 @@ static void is_written(const struct call_shape *shape, const void *takes_trees, 
 static void requests_are_what_they_were(void **state)
 {
     (void)state;
-    IS_WRITTEN(hello_args, "{'role':'tune','name':'n','nonce':'" NONCE "','versions':[1]}", .role = "tune", .name = "n",
-               .nonce = NONCE, .versions = parse("[1]"));
+    IS_WRITTEN(hello_args, "{'role':'tune','name':'n','nonce':'" NONCE "','versions':[1],'part':2}", .role = "tune",
+               .name = "n", .part = 2, .nonce = NONCE, .versions = parse("[1]"));
     IS_WRITTEN(blob_have_args, "{'sha256':['a','b']}", .sha256 = parse("['a','b']"));
     IS_WRITTEN(blob_put_args, "{}", .sha256 = NULL);
     IS_WRITTEN(blob_put_args, "{'sha256':'" HEX "','offset':0,'total':7}", .sha256 = HEX, .total = 7);

@@ -467,6 +467,111 @@ static void a_schema_that_is_not_there_is_told(void **state)
     assert_non_null(strstr(why.text, "schema"));
 }
 
+/* ---- a farm in parts ---- */
+
+static void open_part(const char *where, int64_t n_parts, enum err expected, int64_t part, const char *words,
+                      struct store **out)
+{
+    int64_t got = 0;
+    struct why why = {""};
+    const enum err e = ops->open_part(where, n_parts, &a_clock, &got, out, &why);
+
+    if (e != expected || !strstr(why.text, words) || (!e && got != part))
+        fail_msg("part %d, %s: '%s'; expected part %d, '%s'", (int)got, err_name(e), why.text, (int)part, words);
+}
+
+static void put_job(struct store *s, int64_t id)
+{
+    const struct job_row row = {.id = id, .title = "t", .user = "u", .key = "k", .body = "b", .summary = ""};
+
+    assert_int_equal(ops->job_put(s, &row), ERR_OK);
+    assert_int_equal(ops->commit(s, NULL), ERR_OK);
+}
+
+static void count_jobs(const struct job_row *row, void *arg)
+{
+    int64_t *sum = arg;
+
+    *sum = 100 * *sum + row->id;
+}
+
+static int64_t jobs_of(struct store *s)
+{
+    int64_t sum = 0;
+
+    assert_int_equal(ops->each_job(s, 0, count_jobs, &sum), ERR_OK);
+    return sum;
+}
+
+static void each_tracker_has_a_part_that_is_free(void **state)
+{
+    struct store *one = NULL, *two = NULL, *three = NULL;
+    char where[512];
+
+    (void)state;
+    postgres_place(&server, where, sizeof where);
+    open_part(where, 2, ERR_OK, 1, "", &one);
+    open_part(where, 2, ERR_OK, 2, "", &two);
+    open_part(where, 2, ERR_BUSY, 0, "other trackers use all 2 parts of the farm", &three);
+    put_job(one, 1);
+    put_job(two, 2);
+    put_job(two, 4);
+    assert_int_equal(jobs_of(one), 1);
+    ops->close(one);
+    open_part(where, 2, ERR_OK, 1, "", &three);
+    assert_int_equal(jobs_of(three), 1);
+    ops->close(two);
+    open_part(where, 2, ERR_OK, 2, "", &two);
+    assert_int_equal(jobs_of(two), 204);
+    ops->close(two);
+    ops->close(three);
+}
+
+static void the_number_of_parts_is_the_databases(void **state)
+{
+    struct place *p = *state;
+    struct store *s = NULL, *t = NULL;
+    char where[512];
+    struct why why = {""};
+
+    for (int i = 0; i < 2; i++) {
+        open_part(p->dir, 2, ERR_INPUT, 0, "the farm in database postgres is not in parts: expected no --parts", &s);
+        postgres_run(&server, p->dir, "DELETE FROM meta WHERE name = 'parts'"); /* as older trackers left it */
+    }
+    place_reopen(p);
+    postgres_place(&server, where, sizeof where);
+    open_part(where, 3, ERR_OK, 1, "", &s);
+    open_part(where, 2, ERR_INPUT, 0, "is in 3 parts: expected --parts 3", &t);
+    assert_int_equal(ops->open(where, &a_clock, &t, &why), ERR_INPUT);
+    assert_non_null(strstr(why.text, "is in 3 parts: expected --parts 3"));
+    assert_int_equal(postgres_run(&server, where, "SELECT value FROM meta WHERE name = 'schema'"), 2); /* not of old */
+    assert_int_equal(postgres_run(&server, p->dir, "SELECT value FROM meta WHERE name = 'schema'"), 1);
+    ops->close(s);
+}
+
+/* PostgreSQL would cut the names, and two parts have one schema. */
+static void a_schema_with_a_long_name_has_no_parts(void **state)
+{
+    struct store *one = NULL, *two = NULL;
+    char where[700], make[200];
+
+    (void)state;
+    for (int n = 56; n <= 57; n++) {
+        const bool fits = n == 56;
+
+        snprintf(make, sizeof make, "CREATE SCHEMA \"%0*d\"", n, 7);
+        postgres_run(&server, "", make);
+        snprintf(where, sizeof where, "//tune@/postgres?host=%s&options=-csearch_path%%3D%%22%0*d%%22", server.dir, n,
+                 7);
+        open_part(where, 2, fits ? ERR_OK : ERR_LIMIT, 1, fits ? "" : "has a name of at most 56 bytes", &one);
+        if (!fits)
+            break;
+        open_part(where, 2, ERR_OK, 2, "", &two);
+        ops->close(one);
+        ops->close(two);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -485,6 +590,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(databases_of_a_newer_program_or_of_others_are_left_alone, start, stop),
         cmocka_unit_test(addresses_that_are_none_are_refused_without_their_password),
         cmocka_unit_test(a_schema_that_is_not_there_is_told),
+        cmocka_unit_test(each_tracker_has_a_part_that_is_free),
+        cmocka_unit_test_setup_teardown(the_number_of_parts_is_the_databases, start, stop),
+        cmocka_unit_test(a_schema_with_a_long_name_has_no_parts),
     };
     const char *dir;
     int n_failed;

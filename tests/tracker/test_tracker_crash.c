@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* kill -9 of the tracker at seeded moments while a tuner and two agents work: nothing acknowledged is lost, nothing
  * counts twice. TUNE_CRASHES sets how often (8), TUNE_SEED when. `test_tracker_crash postgres`: two trackers over one
- * PostgreSQL server, of which one stands by; trackers and server are killed. */
+ * PostgreSQL server, of which one stands by; and three of a farm in two parts; trackers and server are killed. */
 #include "tests/tracker/farm.h"
 #include "tests/tracker/postgres.h"
 
@@ -32,7 +32,7 @@
 /* What one agent was told about its results: [n] = 1 accepted, 2 not. */
 struct worker {
     const struct farm *farm;
-    const char *name;
+    const char *name, *key;
     atomic_bool *stop;
     char told[N_TRIALS];
     int n_answered;
@@ -43,6 +43,7 @@ struct worker {
 
 struct tuner {
     const struct farm *farm;
+    const char *key;
     char seen[N_TRIALS]; /* records per n */
     char line[N_TRIALS][64];
     atomic_int n_seen;
@@ -68,12 +69,15 @@ static cJSON *call(struct client *c, enum err *e, int64_t wait_ms, const char *o
     return result;
 }
 
-static struct client *open_client(const struct farm *f, const char *name)
+static struct client *open_client(const struct farm *f, const char *name, const char *key)
 {
     const struct client_options o = {.url = f->url, .role = "agent", .name = name};
     struct client *c = NULL;
 
-    return client_open(&o, &c, NULL) == ERR_OK ? c : NULL;
+    if (client_open(&o, &c, NULL) == ERR_OK && client_settle_key(c, key, NULL) == ERR_OK)
+        return c;
+    client_close(c);
+    return NULL;
 }
 
 static enum err enrol(struct worker *w, struct client *c)
@@ -81,7 +85,7 @@ static enum err enrol(struct worker *w, struct client *c)
     enum err e;
 
     cJSON_Delete(call(c, &e, 0, "agent_register",
-                      "{'agent':'%s','nonce':'%s','key':'k','fingerprint':'%s','device':{}}", w->name, w->name,
+                      "{'agent':'%s','nonce':'%s','key':'%s','fingerprint':'%s','device':{}}", w->name, w->name, w->key,
                       hash_of(-1)));
     return e;
 }
@@ -107,7 +111,7 @@ static void answer_one(struct worker *w, struct client *c, const cJSON *grant)
 static void *agent_main(void *arg)
 {
     struct worker *w = arg;
-    struct client *c = open_client(w->farm, w->name);
+    struct client *c = open_client(w->farm, w->name, w->key);
 
     w->failed = !c || enrol(w, c) != ERR_OK;
     while (!w->failed && !atomic_load(w->stop)) {
@@ -129,14 +133,14 @@ static void *agent_main(void *arg)
     return NULL;
 }
 
-static enum err add_batch(struct client *c, const char *job, int first)
+static enum err add_batch(struct client *c, const char *job, const char *key, int first)
 {
     char list[4096] = "";
     enum err e;
 
     for (int i = first; i < first + BATCH; i++)
-        snprintf(list + strlen(list), sizeof list - strlen(list), "%s{'n':%d,'key':'k','program':'%s','body':{}}",
-                 i > first ? "," : "", i, sha256_of(&i, sizeof i).hex);
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s{'n':%d,'key':'%s','program':'%s','body':{}}",
+                 i > first ? "," : "", i, key, sha256_of(&i, sizeof i).hex);
     cJSON_Delete(call(c, &e, 0, "trial_add", "{'job':'%s','token':1,'trials':[%s]}", job, list));
     return e;
 }
@@ -164,17 +168,17 @@ static enum err take_records(struct tuner *t, struct client *c, const char *job,
 static void *tuner_main(void *arg)
 {
     struct tuner *t = arg;
-    struct client *c = open_client(t->farm, "tuner");
+    struct client *c = open_client(t->farm, "tuner", t->key);
     int64_t after = 0;
     char job[24] = "";
     enum err e = c ? ERR_OK : ERR_UNREACHABLE;
-    cJSON *r = e ? NULL : call(c, &e, 0, "job_submit", "{'title':'crash','key':'k','body':'b','lease':true}");
+    cJSON *r = e ? NULL : call(c, &e, 0, "job_submit", "{'title':'crash','key':'%s','body':'b','lease':true}", t->key);
 
     if (!e)
         snprintf(job, sizeof job, "%s", cJSON_GetObjectItem(r, "job")->valuestring);
     cJSON_Delete(r);
     for (int first = 0; !e && first < N_TRIALS; first += BATCH) {
-        e = add_batch(c, job, first);
+        e = add_batch(c, job, t->key, first);
         while (!e && atomic_load(&t->n_seen) + 4 * BATCH < first)
             e = take_records(t, c, job, &after);
     }
@@ -216,19 +220,25 @@ struct crew {
     struct tuner t;
 };
 
-static void crew_start(struct crew *c, const char *url)
+static void crew_start_at(struct crew *c, const char *url, const char *key, int64_t work_ms)
 {
     const char *const names[] = {"a1", "a2"};
 
     snprintf(c->at.url, sizeof c->at.url, "%s", url);
     atomic_init(&c->stop, false);
     for (int i = 0; i < 2; i++) {
-        c->w[i] = (struct worker){.farm = &c->at, .name = names[i], .stop = &c->stop};
-        c->w[i].work_ms = 2 * setting("TUNE_CRASHES", 8);
+        c->w[i] = (struct worker){.farm = &c->at, .name = names[i], .key = key, .stop = &c->stop};
+        c->w[i].work_ms = work_ms;
         pthread_create(&c->w[i].thread, NULL, agent_main, &c->w[i]);
     }
     c->t.farm = &c->at;
+    c->t.key = key;
     pthread_create(&c->t.thread, NULL, tuner_main, &c->t);
+}
+
+static void crew_start(struct crew *c, const char *url)
+{
+    crew_start_at(c, url, "k", 2 * setting("TUNE_CRASHES", 8));
 }
 
 static bool works(struct crew *c)
@@ -315,18 +325,23 @@ static int expect_end(struct farm f[2])
     return 0;
 }
 
+static bool listens(const struct farm *f)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool does;
+
+    a.sin_port = htons((uint16_t)strtol(strrchr(f->url, ':') + 1, NULL, 10));
+    does = connect(fd, (struct sockaddr *)&a, sizeof a) == 0;
+    close(fd);
+    return does;
+}
+
 /* The one that has the store: the other does not listen. */
 static int active_of(struct farm f[2])
 {
     for (int i = 0; i < 2000; i++) {
-        struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-        const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        bool listens;
-
-        a.sin_port = htons((uint16_t)strtol(strrchr(f[i % 2].url, ':') + 1, NULL, 10));
-        listens = connect(fd, (struct sockaddr *)&a, sizeof a) == 0;
-        close(fd);
-        if (listens)
+        if (listens(&f[i % 2]))
             return i % 2;
         clock_sleep_ms(10);
     }
@@ -457,6 +472,115 @@ static void a_standby_whom_the_server_refuses_ends(void **state)
     farm_stop(&f);
 }
 
+/* ---- three trackers, two parts ---- */
+
+#define N_PARTS 2
+#define N_TRACKERS 3
+
+static int n_listening(const struct farm f[N_TRACKERS])
+{
+    int n = 0;
+
+    for (int i = 0; i < N_TRACKERS; i++)
+        n += f[i].pid && listens(&f[i]);
+    return n;
+}
+
+static void wait_for_all_parts(const struct farm f[N_TRACKERS])
+{
+    for (int i = 0; i < 3000 && n_listening(f) < N_PARTS; i++)
+        clock_sleep_ms(10);
+    assert_int_equal(n_listening(f), N_PARTS);
+}
+
+static void parts_start(struct farm f[N_TRACKERS], char *store, size_t n_store, char *urls, size_t n_urls)
+{
+    char where[512];
+
+    postgres_place(&server, where, sizeof where);
+    snprintf(store, n_store, "postgres:%s", where);
+    *urls = '\0';
+    for (int i = 0; i < N_TRACKERS; i++) {
+        f[i] = (struct farm){.store = store, .standby = true, .more = {"--lease", "3", "--parts", "2"}};
+        farm_start(&f[i]);
+        snprintf(urls + strlen(urls), n_urls - strlen(urls), "%s%s", i ? "," : "", f[i].url);
+    }
+    wait_for_all_parts(f);
+}
+
+/* One that has a part. */
+static int some_tracker(const struct farm f[N_TRACKERS], struct rng *rng)
+{
+    int i = (int)rng_below(rng, N_TRACKERS);
+
+    while (!f[i].pid || !listens(&f[i]))
+        i = (i + 1) % N_TRACKERS;
+    return i;
+}
+
+/* What `tune devices` and `tune list` ask for. */
+static void check_lists(const char *urls)
+{
+    struct farm all = {.key_file = NULL};
+    struct client *c;
+    cJSON *tree = NULL;
+
+    snprintf(all.url, sizeof all.url, "%.127s", urls);
+    c = farm_client(&all, "user");
+    assert_int_equal(client_parts(c), N_PARTS);
+    assert_int_equal(client_all_devices(c, NULL, &tree, NULL), ERR_OK);
+    assert_int_equal(count_in(tree, "devices"), 2 * N_PARTS);
+    cJSON_Delete(tree);
+    for (int part = 1; part <= N_PARTS; part++) {
+        cJSON *job = farm_must(c, "job_status", "{'job':'j%d'}", part);
+
+        assert_int_equal(number_in(object_in(job, "trials"), "done"), N_TRIALS);
+        cJSON_Delete(job);
+    }
+    client_close(c);
+}
+
+static const char *key_of(int64_t part, char key[8])
+{
+    for (int i = 0; i < 100; i++) {
+        snprintf(key, 8, "k%d", i);
+        if (part_of_key(key, N_PARTS) == part)
+            return key;
+    }
+    fail_msg("no key is of part %d", (int)part);
+    return "";
+}
+
+static void trackers_that_are_killed_leave_their_parts_to_others(void **state)
+{
+    char store[640], urls[400], keys[N_PARTS][8];
+    struct farm f[N_TRACKERS];
+    static struct crew crews[N_PARTS];
+    struct rng rng;
+    int n_crashes = 0;
+
+    (void)state;
+    rng_init(&rng, (uint64_t)setting("TUNE_SEED", 1));
+    parts_start(f, store, sizeof store, urls, sizeof urls);
+    for (int i = 0; i < N_PARTS; i++)
+        crew_start_at(&crews[i], urls, key_of(i + 1, keys[i]), 6 * setting("TUNE_CRASHES", 8));
+    for (; works(&crews[0]) && works(&crews[1]) && n_crashes < setting("TUNE_CRASHES", 8); n_crashes++) {
+        int victim;
+
+        for (int i = 0; i < N_PARTS; i++)
+            wait_for_work(&crews[i], &rng, 20000);
+        victim = some_tracker(f, &rng);
+        farm_crash(&f[victim]);
+        wait_for_all_parts(f);
+        farm_restart(&f[victim]);
+    }
+    for (int i = 0; i < N_PARTS; i++)
+        crew_end(&crews[i], n_crashes);
+    check_lists(urls);
+    for (int i = 0; i < N_TRACKERS; i++)
+        farm_stop(&f[i]);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest alone[] = {
@@ -468,6 +592,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_tracker_that_is_stopped_loses_the_store_and_ends),
         cmocka_unit_test(a_server_that_stands_still_ends_its_tracker_and_loses_nothing),
         cmocka_unit_test(a_standby_whom_the_server_refuses_ends),
+        cmocka_unit_test(trackers_that_are_killed_leave_their_parts_to_others),
     };
     int n_failed;
 

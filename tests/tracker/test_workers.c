@@ -161,9 +161,9 @@ static void workers_need_tune_beside_the_program(void **state)
     struct workers w;
 
     (void)state;
-    assert_int_equal(workers_init(&w, 0, "tcp://x:1", NULL, NULL, &why), ERR_OK);
+    assert_int_equal(workers_init(&w, 0, "tcp://x:1", 0, NULL, NULL, &why), ERR_OK);
     assert_int_equal(w.n, 0);
-    assert_int_equal(workers_init(&w, 2, "tcp://x:1", NULL, NULL, &why), ERR_NOT_FOUND);
+    assert_int_equal(workers_init(&w, 2, "tcp://x:1", 0, NULL, NULL, &why), ERR_NOT_FOUND);
     assert_non_null(strstr(why.text, "/tune is not there: no workers can be started; --workers 0 starts none"));
 }
 

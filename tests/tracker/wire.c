@@ -137,4 +137,5 @@ static void wire_close(struct line *l)
     free(l);
 }
 
-const struct transport_ops transport_wire = {"wire", wire_open, wire_exchange, wire_discard, wire_abort, wire_close};
+const struct transport_ops transport_wire = {"wire",     wire_open,  wire_exchange, wire_discard,
+                                             wire_abort, wire_close, NULL};

@@ -52,7 +52,22 @@ static void add_sessions(struct sim_farm *f)
     }
 }
 
-static void run_seed(uint64_t seed, bool faulty)
+/* In two parts; of two keys, one of each, that all sessions and agents have in turns. */
+static void divide(struct sim_farm *f)
+{
+    static const char *const keys[] = {"cpu", "board"};
+
+    assert_int_not_equal(part_of_key(keys[0], 2), part_of_key(keys[1], 2));
+    net_divide(f->net);
+    if (f->n_agents == 1)
+        sim_farm_agent(f, "a1");
+    for (size_t i = 0; i < f->n_agents; i++)
+        f->agents[i].key = keys[i % 2];
+    for (size_t i = 0; i < f->n_sessions; i++)
+        snprintf(f->sessions[i].job.key, sizeof f->sessions[i].job.key, "%s", keys[i % 2]);
+}
+
+static void run_seed(uint64_t seed, bool faulty, bool in_parts)
 {
     struct why why = {""};
     struct sim_farm f;
@@ -68,6 +83,8 @@ static void run_seed(uint64_t seed, bool faulty)
                                                     .delay_ns = 20 * WORLD_MS};
     add_agents(&f, faulty);
     add_sessions(&f);
+    if (in_parts)
+        divide(&f);
     if (!sim_farm_run(&f, 7200 * WORLD_S))
         fail_msg("seed %llu does not end", (unsigned long long)seed);
     for (size_t i = 0; i < f.n_sessions; i++) {
@@ -88,11 +105,11 @@ static void jobs_of_several_people_end_with_their_budgets_kept(void **state)
 
     (void)state;
     if (seed) {
-        run_seed(strtoull(seed, NULL, 10), false);
+        run_seed(strtoull(seed, NULL, 10), false, false);
         return;
     }
     for (uint64_t i = 1; i <= 20; i++)
-        run_seed(i, false);
+        run_seed(i, false, false);
 }
 
 static void jobs_end_through_losses_crashes_and_dying_agents(void **state)
@@ -102,11 +119,22 @@ static void jobs_end_through_losses_crashes_and_dying_agents(void **state)
 
     (void)state;
     if (seed) {
-        run_seed(strtoull(seed, NULL, 10), true);
+        run_seed(strtoull(seed, NULL, 10), true, false);
         return;
     }
     for (uint64_t i = 1; i <= n; i++)
-        run_seed(i, true);
+        run_seed(i, true, false);
+}
+
+/* Trackers that crash may come back at each other's addresses. */
+static void jobs_of_a_farm_in_parts_end_through_losses_crashes_and_dying_agents(void **state)
+{
+    const char *seed = getenv("SIM_SEED"), *many = getenv("TUNE_SIM_SEEDS");
+    const uint64_t n = many ? strtoull(many, NULL, 10) : 30;
+
+    (void)state;
+    for (uint64_t i = seed ? strtoull(seed, NULL, 10) : 1; i <= (seed ? strtoull(seed, NULL, 10) : n); i++)
+        run_seed(i, true, true);
 }
 
 /* Without drift a time is the truth but for the noise, and so must every value be that came by ratios. */
@@ -258,6 +286,7 @@ int main(void)
         cmocka_unit_test(a_job_on_what_others_tuned_ends_with_true_values),
         cmocka_unit_test(jobs_of_several_people_end_with_their_budgets_kept),
         cmocka_unit_test(jobs_end_through_losses_crashes_and_dying_agents),
+        cmocka_unit_test(jobs_of_a_farm_in_parts_end_through_losses_crashes_and_dying_agents),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,8 @@
 /* A farm's load from one thread with epoll: idle agents whose long polls wait, clients that lease and answer trials as
  * fast as they can, and the time from a trial's being sent to its being granted. Speaks nng's req protocol itself, so
  * that it costs next to nothing beside the tracker. Usage: bench_farm [idle agents] [clients] [seconds]
- * [postgres|tls]: the store on a PostgreSQL server that it starts, which syncs; or all of it over TLS. */
+ * [postgres [trackers]|tls]: the store on a PostgreSQL server that it starts, which syncs, and the farm in parts of so
+ * many trackers; or all of it over TLS. */
 #include "tests/tracker/farm.h"
 #include "tests/tracker/postgres.h"
 
@@ -32,6 +33,7 @@
 #include <cmocka.h>
 
 #define MAX_CONNS 16000
+#define MAX_TRACKERS 8
 #define BATCH 64
 #define HEAD 24 /* of a message: length, request's number, then TUN1, version, bytes of JSON */
 #define N_MATCHES 200
@@ -321,6 +323,7 @@ static void note(double ms)
 }
 
 static int n_idle = 20, n_beaten, n_beaters;
+static int n_trackers = 1;              /* each has a part of the farm */
 static int64_t beats_ns;                /* of the first beat; 0 = there are none */
 static struct conn *beaters[N_BEATERS]; /* without a request under way */
 
@@ -429,9 +432,16 @@ static void measure_idle(const struct farm *f, int n, double seconds)
            (double)proc_rss_bytes(f->pid) / 1e6);
 }
 
-/* An agent of a key of its own waits, its job gets a trial, the agent has it. */
-static void measure_match(const struct farm *f)
+/* The tracker of a key's part. */
+static const struct farm *tracker_of(const struct farm *f, const char *key)
 {
+    return &f[part_of_key(key, n_trackers) - 1];
+}
+
+/* An agent of a key of its own waits, its job gets a trial, the agent has it. */
+static void measure_match(const struct farm *farms)
+{
+    const struct farm *f = tracker_of(farms, "match");
     struct conn *a = agent(f->url, KIND_CLIENT, "match"), *job = dial(f->url, KIND_CLIENT);
     double ms[N_MATCHES];
 
@@ -455,6 +465,25 @@ static void measure_match(const struct farm *f)
     printf("match: p50 %.2f ms, p99 %.2f ms\n", part(ms, N_MATCHES, 0.5), part(ms, N_MATCHES, 0.99));
 }
 
+/* As many clients at each tracker, as far as it goes: key "k<i>", with a letter behind that leads there. */
+static void key_of(int i, char key[16])
+{
+    for (char letter = 'a'; letter <= 'z'; letter++) {
+        snprintf(key, 16, "k%d%c", i, letter);
+        if (part_of_key(key, n_trackers) == 1 + i % n_trackers)
+            return;
+    }
+}
+
+static double cpu_of_all(const struct farm *f)
+{
+    double sum = 0;
+
+    for (int i = 0; i < n_trackers; i++)
+        sum += cpu_s(f[i].pid);
+    return sum;
+}
+
 static void measure_cycles(const struct farm *f, int n, double seconds)
 {
     const int first = n_conns;
@@ -467,11 +496,11 @@ static void measure_cycles(const struct farm *f, int n, double seconds)
         char key[16];
         struct conn *c;
 
-        snprintf(key, sizeof key, "k%d", i);
-        c = agent(f->url, KIND_CLIENT, key);
+        key_of(i, key);
+        c = agent(tracker_of(f, key)->url, KIND_CLIENT, key);
         submit(c, key);
     }
-    before = cpu_s(f->pid);
+    before = cpu_of_all(f);
     for (int i = first; i < n_conns; i++) {
         watch(&conns[i]);
         send_add(&conns[i], BATCH);
@@ -483,7 +512,7 @@ static void measure_cycles(const struct farm *f, int n, double seconds)
            "CPU "
            "a cycle\n",
            n, (double)sum / seconds, part(calls_ms, n_calls, 0.5), part(calls_ms, n_calls, 0.99),
-           1e6 * (cpu_s(f->pid) - before) / (double)(sum ? sum : 1));
+           1e6 * (cpu_of_all(f) - before) / (double)(sum ? sum : 1));
     free(calls_ms);
 }
 
@@ -525,47 +554,51 @@ static void use_tls(struct farm *f, const char *dir, char cert[300])
 
 static void bench(void **state)
 {
-    struct farm f = {.more = {NULL}};
-    char where[512], store[560], dir[256], cert[300];
+    struct farm f[MAX_TRACKERS] = {{.more = {NULL}}};
+    char where[512], store[560], dir[256], cert[300], parts[16];
     int64_t start_ns;
 
     (void)state;
     if (server.pid) {
         postgres_place(&server, where, sizeof where);
         snprintf(store, sizeof store, "postgres:%s", where);
-        f.store = store;
+        snprintf(parts, sizeof parts, "%d", n_trackers);
+        for (int i = 0; i < n_trackers; i++)
+            f[i] = (struct farm){.store = store, .more = {"--parts", parts}};
     }
     assert_int_equal(dir_temporary("tune-bench", dir, sizeof dir, NULL), ERR_OK);
     if (with_tls)
-        use_tls(&f, dir, cert);
+        use_tls(f, dir, cert);
     epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    farm_start(&f);
+    for (int i = 0; i < n_trackers; i++)
+        farm_start(&f[i]); /* it takes the next part */
     start_ns = clock_now_ns();
     for (int i = 0; i < n_idle; i++) {
-        struct conn *c = agent(f.url, KIND_IDLE, "idle");
+        struct conn *c = agent(tracker_of(f, "idle")->url, KIND_IDLE, "idle");
 
         watch(c);
         send_lease(c, 1000 + (int64_t)i * (POLL_MS - 1000) / n_idle); /* from now on evenly over the time */
     }
     for (int i = 0; n_idle && i < N_BEATERS; i++) {
-        beaters[n_beaters++] = dial(f.url, KIND_BEATER);
+        beaters[n_beaters++] = dial(tracker_of(f, "idle")->url, KIND_BEATER);
         buf_clear(&beaters[i]->in);
         watch(beaters[i]);
     }
     beats_ns = n_idle ? clock_now_ns() : 0;
     printf("%s: %d agents came in %.2f s, %.2f ms of CPU each\n", with_tls ? "TLS" : "no TLS", n_idle,
-           (double)(clock_now_ns() - start_ns) / 1e9, 1e3 * cpu_s(f.pid) / (n_idle ? n_idle : 1));
+           (double)(clock_now_ns() - start_ns) / 1e9, 1e3 * cpu_of_all(f) / (n_idle ? n_idle : 1));
     if (n_idle)
-        measure_idle(&f, n_idle, seconds);
-    measure_match(&f);
+        measure_idle(tracker_of(f, "idle"), n_idle, seconds);
+    measure_match(f);
     if (n_clients)
-        measure_cycles(&f, n_clients, seconds);
+        measure_cycles(f, n_clients, seconds);
     for (int i = 0; i < n_conns; i++) {
         end_tls(&conns[i]);
         close(conns[i].fd);
         buf_fini(&conns[i].in);
     }
-    farm_stop(&f);
+    for (int i = 0; i < n_trackers; i++)
+        farm_stop(&f[i]);
     dir_remove(dir);
 }
 
@@ -588,6 +621,12 @@ int main(int argc, char **argv)
     with_tls = argc > 4 && strcmp(argv[4], "tls") == 0;
     if (argc > 4 && !with_tls && strcmp(argv[4], "postgres") != 0) {
         fprintf(stderr, "bench_farm: '%s': expected postgres or tls\n", argv[4]);
+        return 2;
+    }
+    if (argc > 5 && !with_tls)
+        n_trackers = (int)strtol(argv[5], NULL, 10);
+    if (n_trackers < 1 || n_trackers > MAX_TRACKERS) {
+        fprintf(stderr, "bench_farm: '%s': expected 1 to %d trackers\n", argv[5], MAX_TRACKERS);
         return 2;
     }
     if (argc > 4 && !with_tls && !postgres_start(&server))

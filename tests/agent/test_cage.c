@@ -426,12 +426,16 @@ static void nothing_but_the_cache_is_written(void **state)
     sandbox_end_child(&s);
 }
 
-/* perf_event_open, userfaultfd, bpf, add_key, keyctl, process_vm_readv, pidfd_open, pidfd_getfd, open_by_handle_at. */
+/* perf_event_open, userfaultfd, bpf, add_key, keyctl, process_vm_readv, pidfd_open, pidfd_getfd, open_by_handle_at, mknod. */
 static void no_right_is_won_back(void **state)
 {
     static const int calls[] = {SYS_perf_event_open,  SYS_userfaultfd,      SYS_bpf, SYS_add_key,
                                 SYS_keyctl,           SYS_process_vm_readv, 434,     438,
-                                SYS_open_by_handle_at};
+                                SYS_open_by_handle_at, SYS_mknodat,
+#ifdef SYS_mknod
+                                SYS_mknod
+#endif
+    };
 
     (void)state;
     expect_refused("mount", cache, BY_ALWAYS, false);
@@ -442,6 +446,8 @@ static void no_right_is_won_back(void **state)
         snprintf(number, sizeof number, "%d", calls[i]);
         expect_refused("call", number, BY_FILTER, false);
     }
+    expect_refused("type", "5412", BY_FILTER, false);
+    expect_refused("type", "541c", BY_FILTER, false);
 }
 
 /* A TMPDIR of the agent's own: a root of its own shows what lies in it, else its user stays the agent's, and is said.

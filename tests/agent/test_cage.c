@@ -426,12 +426,20 @@ static void nothing_but_the_cache_is_written(void **state)
     sandbox_end_child(&s);
 }
 
-/* perf_event_open, userfaultfd, bpf, add_key, keyctl, process_vm_readv, pidfd_open, pidfd_getfd, open_by_handle_at, mknod. */
+/* perf_event_open, userfaultfd, bpf, add_key, keyctl, process_vm_readv, pidfd_open, pidfd_getfd, open_by_handle_at,
+ * mknod. */
 static void no_right_is_won_back(void **state)
 {
-    static const int calls[] = {SYS_perf_event_open,  SYS_userfaultfd,      SYS_bpf, SYS_add_key,
-                                SYS_keyctl,           SYS_process_vm_readv, 434,     438,
-                                SYS_open_by_handle_at, SYS_mknodat,
+    static const int calls[] = {SYS_perf_event_open,
+                                SYS_userfaultfd,
+                                SYS_bpf,
+                                SYS_add_key,
+                                SYS_keyctl,
+                                SYS_process_vm_readv,
+                                434,
+                                438,
+                                SYS_open_by_handle_at,
+                                SYS_mknodat,
 #ifdef SYS_mknod
                                 SYS_mknod
 #endif

@@ -3,6 +3,7 @@
 #include "cli/cmd.h"
 
 #include "core/clock.h"
+#include "core/terminal.h"
 
 #include <stdio.h>
 
@@ -57,7 +58,7 @@ static enum err print_page(struct client *client, struct job_list_args *args, bo
         printf("%-6s %-10s %-14s %-10s %6s %6s %6s %8s  %s\n", "job", "state", "key", "user", "done", "open", "lost",
                "age", "title");
     for (const cJSON *j = e ? NULL : result.jobs->child; j && !e; j = j->next) {
-        char *line = json ? cJSON_PrintUnformatted(j) : NULL;
+        char *line = json ? json_line(j) : NULL;
 
         (*left)--;
         if (line)

@@ -4,6 +4,7 @@
 
 #include "core/err.h"
 #include "core/json.h"
+#include "core/terminal.h"
 #include "logs/log.h"
 #include "tuner/job.h"
 
@@ -30,7 +31,7 @@ static void print_members(const cJSON *o, int depth)
 
 void cmd_print_workload(const char *workload, const struct record *r)
 {
-    char *knobs = r ? cJSON_PrintUnformatted(r->knobs) : NULL;
+    char *knobs = r ? json_line(r->knobs) : NULL;
 
     printf("  %s\n", workload);
     if (r)
@@ -121,7 +122,7 @@ static enum err show(struct client *client, const struct cli *c, struct why *why
 
     if (e)
         return e;
-    line = cli_flag(c, "json") ? cJSON_PrintUnformatted(result) : NULL;
+    line = cli_flag(c, "json") ? json_line(result) : NULL;
     if (!line && !args.job)
         json_plain(result);
     if (line)

@@ -35,6 +35,8 @@
 #define X32_BIT 0x40000000u
 #define SETOWN 0x8901  /* FIOSETOWN */
 #define SETPGRP 0x8902 /* SIOCSPGRP */
+#define TYPE 0x5412    /* TIOCSTI: types at a terminal for who sits there; TIOCLINUX: pastes */
+#define PASTE 0x541c
 #define MAX_CODE 400
 
 /* Numbers of the calls that are the same everywhere, for headers older than they. */
@@ -99,6 +101,9 @@ static const int refused[] = {
     SYS_open_by_handle_at,
     SYS_name_to_handle_at,
     SYS_fanotify_init,
+#ifdef SYS_mknod
+    SYS_mknod,
+#endif
     SYS_mknodat,
     SYS_move_pages,
     SYS_migrate_pages,
@@ -243,6 +248,8 @@ int cage_filter(bool sockets, bool alone)
         only_with(&c, SYS_socket, 0, AF_UNIX);
     for (size_t i = 0; !sockets && i < sizeof sockets_of / sizeof *sockets_of; i++)
         refuse_call(&c, sockets_of[i], EPERM);
+    not_with(&c, SYS_ioctl, 1, TYPE);
+    not_with(&c, SYS_ioctl, 1, PASTE);
     only_with(&c, SYS_prlimit64, 0, 0);
     if (!alone)
         refuse_company(&c);

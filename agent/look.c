@@ -4,6 +4,7 @@
 #include "agent/host.h"
 #include "core/err.h"
 #include "core/json.h"
+#include "core/terminal.h"
 #include "runtime/cuda_arch.h"
 #include "runtime/device.h"
 #include "runtime/nvml.h"
@@ -36,7 +37,7 @@ static void print_json(const char *finding, const char *what, const char *words,
     json_add_text(o, "words", words, &ok);
     if (fingerprint)
         json_add_text(o, "fingerprint", fingerprint, &ok);
-    line = ok ? cJSON_PrintUnformatted(o) : NULL;
+    line = ok ? json_line(o) : NULL;
     if (line)
         puts(line);
     cJSON_free(line);

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #define WATCH_MS 20          /* how often memory and the stop flag are looked at */
+#define FORKS_MS 100         /* likewise the memory of what the child started */
 #define MAX_STDERR (1 << 16) /* of a child, kept between requests */
 #define MAX_TAIL 600         /* bytes of stderr shown */
 
@@ -145,6 +146,7 @@ static enum err process_start(struct sandbox *s, const struct sandbox_options *o
 
     process_end(s);
     s->stop = o->stop;
+    s->forks_ns = s->forks_bytes = 0;
     if (*o->cache_dir && mkdir(o->cache_dir, 0700) != 0 && errno != EEXIST)
         return why_set(why, ERR_IO, "cannot make %s: %s", o->cache_dir, strerror(errno));
     s->err_fd = memfd_create("stderr", MFD_CLOEXEC);
@@ -225,20 +227,33 @@ static double seconds_since(int64_t ns)
     return (double)(clock_now_ns() - ns) * 1e-9;
 }
 
+/* What the child and those that it started hold; of these it is looked at less often, as there may be many. */
+static int64_t held_bytes(struct sandbox *s)
+{
+    const int64_t now_ns = clock_now_ns();
+
+    if (now_ns - s->forks_ns >= FORKS_MS * INT64_C(1000000)) {
+        s->forks_ns = now_ns;
+        s->forks_bytes = proc_forks_bytes(s->pid);
+    }
+    return proc_rss_bytes(s->pid) + s->forks_bytes;
+}
+
 /* Is there a reason to end the child now? */
 static bool over_limits(struct sandbox *s, const struct sandbox_limits *l, int64_t began_ns, int64_t since_ns,
                         struct sandbox_end *end)
 {
     const double spent_s = seconds_since(since_ns), allowed_s = limit_of(l, end);
-    const int64_t rss = proc_rss_bytes(s->pid);
+    const int64_t rss = l->memory_bytes > 0 ? held_bytes(s) : 0;
 
     if (s->stop && atomic_load(s->stop)) {
         end->fate = SANDBOX_CANCELLED;
         why_set(&end->words, ERR_CANCELLED, "the agent stops");
     } else if (l->memory_bytes > 0 && rss > l->memory_bytes) {
         end->fate = SANDBOX_MEMORY;
-        why_set(&end->words, ERR_LIMITS, "memory: the child held %lld MiB during %s, the limit is %lld MiB",
-                (long long)(rss >> 20), end->stage, (long long)(l->memory_bytes >> 20));
+        why_set(&end->words, ERR_LIMITS, "memory: the child%s held %lld MiB during %s, the limit is %lld MiB",
+                s->forks_bytes ? " with what it started" : "", (long long)(rss >> 20), end->stage,
+                (long long)(l->memory_bytes >> 20));
     } else if (spent_s > allowed_s) {
         end->fate = SANDBOX_TIMEOUT;
         why_set(&end->words, ERR_TIMEOUT, "%s took longer than %.3g s", end->stage, allowed_s);
@@ -296,6 +311,7 @@ static void await_reply(struct sandbox *s, const struct sandbox_limits *l, cJSON
 static void process_ask(struct sandbox *s, cJSON *request, const struct sandbox_limits *l, cJSON **reply,
                         struct sandbox_end *end)
 {
+    s->forks_bytes = 0; /* those of the last request are gone */
     if (stderr_bytes(s->err_fd) > MAX_STDERR)
         (void)!ftruncate(s->err_fd, 0);
     if (frame_send(s->fd, request) == ERR_OK) {

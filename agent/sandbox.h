@@ -40,6 +40,7 @@ struct sandbox {
     int err_fd; /* its stderr, a file without a name */
     struct frame_reader reader;
     const atomic_bool *stop;
+    int64_t forks_ns, forks_bytes; /* when the memory of what the child started was looked at; 0 = never yet; and it */
 };
 
 /* What a request may spend, by the stage the child reports: start_s until it reports one (0 = build_s), build_s for
@@ -49,7 +50,7 @@ struct sandbox {
 #define SANDBOX_LATE_S 20
 struct sandbox_limits {
     double start_s, build_s, run_s, all_s;
-    int64_t memory_bytes; /* resident; 0 = unlimited */
+    int64_t memory_bytes; /* resident, with what it started; 0 = unlimited */
 };
 
 enum sandbox_fate { SANDBOX_REPLIED, SANDBOX_DIED, SANDBOX_TIMEOUT, SANDBOX_MEMORY, SANDBOX_CANCELLED };

@@ -4,6 +4,7 @@
 
 #include "cli/table.h"
 #include "core/err.h"
+#include "core/terminal.h"
 #include "core/vec.h"
 #include "logs/log.h"
 #include "tuner/failures.h"
@@ -186,7 +187,7 @@ static void tell_job(struct following *f, cJSON *takes_entry)
 
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         cJSON_DeleteItemFromObjectCaseSensitive(takes_entry, others[i]);
-    text = cJSON_PrintUnformatted(takes_entry);
+    text = json_line(takes_entry);
     if (text && f->told && strcmp(text, f->told) == 0) {
         cJSON_free(text);
         cJSON_Delete(takes_entry);

@@ -6,6 +6,7 @@
 #include "core/buf.h"
 #include "core/err.h"
 #include "core/json.h"
+#include "core/terminal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -22,7 +23,7 @@ static const struct cli_option options[] = {
 /* What other tuners do not say of their records (the error, the work done, a template) is left out. */
 static void print_record(const struct record *r)
 {
-    char *knobs = cJSON_PrintUnformatted(r->knobs);
+    char *knobs = json_line(r->knobs);
 
     printf("%s\n  %s: %.4g ms", r->workload, r->key, r->time_ns / 1e6);
     if (!isnan(r->se))

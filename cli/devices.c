@@ -3,6 +3,7 @@
 #include "cli/cmd.h"
 
 #include "core/clock.h"
+#include "core/terminal.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@ static const struct cli_option options[] = {
 
 static enum err print_json(const cJSON *result)
 {
-    char *line = cJSON_PrintUnformatted(result);
+    char *line = json_line(result);
 
     if (!line)
         return ERR_NOMEM;

@@ -2,6 +2,7 @@
 /* hub.c - `tune hub`: logs and bundles on a server. */
 #include "core/err.h"
 #include "core/json.h"
+#include "core/terminal.h"
 #include "logs/hub/hub.h"
 #include "logs/merge.h"
 #include "cli/log.h"
@@ -155,7 +156,7 @@ static void print_entry(const struct hub_entry *entry, void *arg)
     if (entry->n_bytes >= 0)
         json_add_i64(line, "bytes", entry->n_bytes, &ok);
     json_add_text(line, "modified", entry->modified, &ok);
-    text = ok ? cJSON_PrintUnformatted(line) : NULL;
+    text = ok ? json_line(line) : NULL;
     if (text)
         puts(text);
     cJSON_free(text);

@@ -3,6 +3,7 @@
 #include "cli/cmd.h"
 
 #include "core/clock.h"
+#include "core/terminal.h"
 #include "tuner/ladder.h"
 #include "tuner/measure.h"
 
@@ -182,7 +183,7 @@ static void print_json(const struct results *r)
         }
         if (ladder_steps[i].m40_gflops > 0)
             cJSON_AddNumberToObject(o, "m40_gflops", ladder_steps[i].m40_gflops);
-        text = cJSON_PrintUnformatted(o);
+        text = json_line(o);
         puts(text ? text : "");
         cJSON_free(text);
         cJSON_Delete(o);

@@ -3,6 +3,7 @@
 #include "cli/cmd.h"
 
 #include "core/clock.h"
+#include "core/terminal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,7 +96,7 @@ static enum err print_jobs(cJSON **jobs, int n, bool json, struct why *why)
         printf("%-6s %-10s %-14s %-10s %6s %6s %6s %8s  %s\n", "job", "state", "key", "user", "done", "open", "lost",
                "age", "title");
     for (int i = 0; i < n && !e; i++) {
-        char *line = json ? cJSON_PrintUnformatted(jobs[i]) : NULL;
+        char *line = json ? json_line(jobs[i]) : NULL;
 
         if (!json)
             json_plain(jobs[i]);

@@ -3,6 +3,7 @@
 #include "cli/log.h"
 
 #include "core/json.h"
+#include "core/terminal.h"
 #include "logs/input.h"
 #include "logs/line.h"
 #include "logs/seen.h"
@@ -35,7 +36,7 @@ static void print_json(const char *path, int64_t i_line, const char *kind, const
     json_add_i64(o, "line", i_line, &ok);
     json_add_text(o, "kind", kind, &ok);
     json_add_text(o, "why", words, &ok);
-    text = ok ? cJSON_PrintUnformatted(o) : NULL;
+    text = ok ? json_line(o) : NULL;
     if (text)
         puts(text);
     cJSON_free(text);

@@ -3,6 +3,7 @@
 #include "cli/log.h"
 
 #include "core/json.h"
+#include "core/terminal.h"
 
 #include <assert.h>
 #include <math.h>
@@ -95,7 +96,7 @@ static void print_json(const struct pair *p)
         json_add_real(o, "low", exp(p->c.gain - comparison_margin(&p->c)), &ok);
         json_add_real(o, "high", exp(p->c.gain + comparison_margin(&p->c)), &ok);
     }
-    text = ok ? cJSON_PrintUnformatted(o) : NULL;
+    text = ok ? json_line(o) : NULL;
     if (text)
         puts(text);
     cJSON_free(text);

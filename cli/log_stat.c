@@ -6,6 +6,7 @@
 #include "core/json.h"
 #include "core/map.h"
 #include "core/mix.h"
+#include "core/terminal.h"
 #include "core/vec.h"
 
 #include <assert.h>
@@ -162,7 +163,7 @@ static void print_json(const struct stat_log *s)
     json_add_i64(o, "last_ts", s->last_ms, &ok);
     for (size_t i = 0; i < N_BY; i++)
         json_add_item(o, s->by[i].name, counts_json(&s->by[i], &ok), &ok);
-    text = ok ? cJSON_PrintUnformatted(o) : NULL;
+    text = ok ? json_line(o) : NULL;
     if (text)
         puts(text);
     cJSON_free(text);

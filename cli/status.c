@@ -4,6 +4,7 @@
 
 #include "core/err.h"
 #include "core/json.h"
+#include "core/terminal.h"
 #include "logs/log.h"
 #include "tuner/job.h"
 
@@ -30,7 +31,7 @@ static void print_members(const cJSON *o, int depth)
 
 void cmd_print_workload(const char *workload, const struct record *r)
 {
-    char *knobs = r ? cJSON_PrintUnformatted(r->knobs) : NULL;
+    char *knobs = r ? json_line(r->knobs) : NULL;
 
     printf("  %s\n", workload);
     if (r)
@@ -90,7 +91,7 @@ static enum err take(const struct record_entry *entry, void *best, struct why *w
 
 static enum err print_line(const cJSON *result)
 {
-    char *line = cJSON_PrintUnformatted(result);
+    char *line = json_line(result);
 
     if (line)
         puts(line);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/err.h"
 
+#include "core/terminal.h"
+
 #include <ctype.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -60,17 +62,13 @@ enum err err_by_name(const char *name)
     return ERR_PROTOCOL;
 }
 
-/* C1 is C2 80 to C2 9F. */
 void text_plain(char *text, const char *keep)
 {
-    unsigned char *p = (unsigned char *)text;
+    unsigned code;
 
-    for (; p && *p; p++) {
-        if ((*p < ' ' || *p == 0x7f) && !strchr(keep, *p))
-            *p = ' ';
-        else if (p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0)
-            p[0] = p[1] = ' ';
-    }
+    for (; text && *text; text++)
+        if (!strchr(keep, *text))
+            memset(text, ' ', text_unseen(text, &code));
 }
 
 enum err why_set(struct why *why, enum err e, const char *format, ...)

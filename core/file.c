@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #define READ_STEP 65536u
+#define DEEPEST 32 /* folders open at a time while they are removed */
+#define MOVE_TRIES 100
 
 static enum err read_all(int fd, struct buf *out)
 {
@@ -134,9 +136,42 @@ enum err dir_temporary(const char *stem, char *out, size_t n_out, struct why *wh
     return ERR_OK;
 }
 
-static void remove_at(int at, const char *name)
+/* Of what is removed: a folder deeper than DEEPEST is moved up beside the others and has its turn in the next pass, so
+ * that whoever nests them takes neither our stack nor our descriptors. */
+struct removal {
+    int top;
+    unsigned n_names, n_moved;
+};
+
+/* Opens a folder, also one whose owner shut it; -1: it is none. */
+static int open_folder(int at, const char *name)
 {
-    int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    int fd = openat(at, name, flags);
+
+    if (fd < 0 && errno == EACCES && fchmodat(at, name, S_IRWXU, 0) == 0)
+        fd = openat(at, name, flags);
+    if (fd >= 0)
+        (void)!fchmod(fd, S_IRWXU);
+    return fd;
+}
+
+static void move_up(struct removal *r, int at, const char *name)
+{
+    for (int i = 0; i < MOVE_TRIES; i++) {
+        char to[32];
+
+        snprintf(to, sizeof to, "deep.%u", r->n_names++);
+        if (renameat(at, name, r->top, to) == 0) {
+            r->n_moved++;
+            return;
+        }
+    }
+}
+
+static void remove_at(struct removal *r, int at, const char *name, int depth)
+{
+    int fd = open_folder(at, name);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
     struct dirent *entry;
 
@@ -146,17 +181,26 @@ static void remove_at(int at, const char *name)
         unlinkat(at, name, 0);
         return;
     }
-    while ((entry = readdir(dir)))
+    while (depth < DEEPEST && (entry = readdir(dir)))
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            remove_at(dirfd(dir), entry->d_name);
+            remove_at(r, fd, entry->d_name, depth + 1);
     closedir(dir);
-    unlinkat(at, name, AT_REMOVEDIR);
+    if (unlinkat(at, name, AT_REMOVEDIR) != 0 && depth == DEEPEST)
+        move_up(r, at, name);
 }
 
 void dir_remove(const char *path)
 {
-    if (path && *path)
-        remove_at(AT_FDCWD, path);
+    struct removal r = {.top = path && *path ? open_folder(AT_FDCWD, path) : -1};
+
+    if (!path || !*path)
+        return;
+    do {
+        r.n_moved = 0;
+        remove_at(&r, AT_FDCWD, path, 0);
+    } while (r.n_moved);
+    if (r.top >= 0)
+        close(r.top);
 }
 
 /* A file, a pipe, or what somebody types; /dev/null counts as an empty file, other devices may never end. */

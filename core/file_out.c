@@ -15,6 +15,15 @@ static enum err io_error(const struct file_out *f, struct why *why)
     return why_set(why, ERR_IO, "%s: %s", f->path, strerror(errno));
 }
 
+static enum err begin(struct file_out *f, const char *path, struct why *why)
+{
+    *f = (struct file_out){.fd = -1};
+    if (snprintf(f->path, sizeof f->path, "%s", path) >= (int)sizeof f->path)
+        return why_set(why, ERR_LIMIT, "path too long: %.200s..", path);
+    f->pending = malloc(FILE_OUT_BUFFER_BYTES);
+    return f->pending ? ERR_OK : why_set(why, ERR_NOMEM, "%s: %s", path, err_words(ERR_NOMEM));
+}
+
 static enum err open_side(struct file_out *f, unsigned mode, struct why *why)
 {
     if (snprintf(f->side, sizeof f->side, "%s.XXXXXX", f->path) >= (int)sizeof f->side)
@@ -24,17 +33,20 @@ static enum err open_side(struct file_out *f, unsigned mode, struct why *why)
     return f->is_side && fchmod(f->fd, mode) == 0 ? ERR_OK : io_error(f, why);
 }
 
+enum err file_out_open_beside(struct file_out *f, const char *path, unsigned mode, struct why *why)
+{
+    const enum err e = begin(f, path, why);
+
+    return e ? e : open_side(f, mode, why);
+}
+
 enum err file_out_open(struct file_out *f, const char *path, unsigned mode, struct why *why)
 {
     struct stat there;
-    enum err e = ERR_OK;
+    enum err e = begin(f, path, why);
 
-    *f = (struct file_out){.fd = -1};
-    if (snprintf(f->path, sizeof f->path, "%s", path) >= (int)sizeof f->path)
-        return why_set(why, ERR_LIMIT, "path too long: %.200s..", path);
-    f->pending = malloc(FILE_OUT_BUFFER_BYTES);
-    if (!f->pending)
-        return why_set(why, ERR_NOMEM, "%s: %s", path, err_words(ERR_NOMEM));
+    if (e)
+        return e;
     if (strcmp(path, "-") == 0) {
         f->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
     } else if (stat(path, &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode)) {

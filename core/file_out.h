@@ -23,6 +23,9 @@ struct file_out {
  * ERR_NOMEM. */
 enum err file_out_open(struct file_out *f, const char *path, unsigned mode, struct why *why);
 
+/* The same in a folder that others may write in: what is there is replaced, be it a pipe, a device or a link. */
+enum err file_out_open_beside(struct file_out *f, const char *path, unsigned mode, struct why *why);
+
 /* Adds bytes; ERR_IO. */
 enum err file_out_put(struct file_out *f, const void *bytes, size_t n, struct why *why);
 

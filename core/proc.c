@@ -4,6 +4,7 @@
 #include "core/clock.h"
 
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -18,6 +19,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define MOST_FORKS 4096 /* that are looked at */
 
 /* All that happens between vfork-like fork and exec: only async-signal-safe calls on data made before. */
 struct start {
@@ -252,6 +255,72 @@ int64_t proc_rss_bytes(pid_t pid)
         pages = -1;
     fclose(f);
     return pages < 0 ? -1 : pages * sysconf(_SC_PAGESIZE);
+}
+
+/* PSS, where this user is told it. */
+static int64_t own_bytes(pid_t pid)
+{
+    char path[64], line[128];
+    long long kib = -1;
+    FILE *f;
+
+    snprintf(path, sizeof path, "/proc/%d/smaps_rollup", (int)pid);
+    f = fopen(path, "re");
+    while (f && kib < 0 && fgets(line, sizeof line, f))
+        (void)sscanf(line, "Pss: %lld", &kib);
+    if (f)
+        fclose(f);
+    return kib < 0 ? proc_rss_bytes(pid) : kib * 1024;
+}
+
+/* Processes whose forks are to be looked for. */
+struct forks {
+    int pid[MOST_FORKS];
+    int n;
+};
+
+static void add_forks_of_thread(struct forks *all, int pid, const char *thread)
+{
+    char path[320];
+    FILE *f;
+
+    snprintf(path, sizeof path, "/proc/%d/task/%s/children", pid, thread);
+    f = fopen(path, "re");
+    while (f && all->n < MOST_FORKS && fscanf(f, "%d", &all->pid[all->n]) == 1)
+        all->n++;
+    if (f)
+        fclose(f);
+}
+
+static void add_forks_of(struct forks *all, int pid)
+{
+    const struct dirent *thread;
+    char path[64];
+    DIR *dir;
+
+    snprintf(path, sizeof path, "/proc/%d/task", pid);
+    dir = opendir(path);
+    while (dir && (thread = readdir(dir)))
+        if (thread->d_name[0] != '.')
+            add_forks_of_thread(all, pid, thread->d_name);
+    if (dir)
+        closedir(dir);
+}
+
+int64_t proc_forks_bytes(pid_t pid)
+{
+    struct forks all = {.n = 0};
+    int64_t sum = 0;
+
+    if (pid > 0)
+        add_forks_of(&all, (int)pid);
+    for (int i = 0; i < all.n; i++) {
+        const int64_t bytes = own_bytes((pid_t)all.pid[i]);
+
+        sum += bytes > 0 ? bytes : 0;
+        add_forks_of(&all, all.pid[i]);
+    }
+    return sum;
 }
 
 enum err proc_own_dir(char *out, size_t n_out)

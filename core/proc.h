@@ -40,6 +40,10 @@ enum err proc_wait(pid_t pid, int64_t timeout_ms, int *status);
 /* Resident bytes of a process from /proc, or -1. */
 int64_t proc_rss_bytes(pid_t pid);
 
+/* Those of all processes that it started and that these did, as far as they are its own (what they share is told once);
+ * 0 where the kernel does not tell them. */
+int64_t proc_forks_bytes(pid_t pid);
+
 /* Path of the running program's own directory, without a final '/', into out; e.g. to find its siblings. */
 enum err proc_own_dir(char *out, size_t n_out);
 

@@ -3,6 +3,7 @@
 
 #include "core/buf.h"
 #include "core/file.h"
+#include "core/file_out.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -13,14 +14,23 @@ static void made_path(const char *cubin_path, char out[PATH_MAX + 8])
     snprintf(out, PATH_MAX + 8, "%.*s.made", PATH_MAX, cubin_path);
 }
 
-/* Two lines. */
+/* Two lines. The agent writes them for a child that is another user, into a folder that this child's kernels wrote in.
+ */
 enum err cuda_made_write(const char *cubin_path, const struct cuda_made *made, struct why *why)
 {
     char path[PATH_MAX + 8], text[sizeof *made + 2];
     const int n = snprintf(text, sizeof text, "%s\n%s\n", made->by, made->compiler);
+    struct file_out f;
+    enum err e;
 
     made_path(cubin_path, path);
-    return file_replace(path, text, (size_t)n, 0644, why); /* the agent's, for a child that is another user */
+    e = file_out_open_beside(&f, path, 0644, why);
+    if (!e)
+        e = file_out_put(&f, text, (size_t)n, why);
+    if (!e)
+        e = file_out_commit(&f, why);
+    file_out_close(&f);
+    return e;
 }
 
 void cuda_made_read(const char *cubin_path, struct cuda_made *out)

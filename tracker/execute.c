@@ -67,7 +67,8 @@ static void encode_reply(struct tracker *t, struct call *c, const struct request
     cJSON_Delete(json);
     assert(!writes(r) || !c->out.n); /* what is kept has no blobs */
     if (!reply->failed && reply->len && writes(r) && r->id[0] && !c->hello && e != ERR_BUSY)
-        answered_add(t, r->id, reply->data + MESSAGE_HEADER_BYTES, message_json_bytes(reply->data));
+        answered_add(t, r->id, r->name, r->key.identity, reply->data + MESSAGE_HEADER_BYTES,
+                     message_json_bytes(reply->data));
     t->stats.refused += e != ERR_OK;
 }
 
@@ -293,7 +294,7 @@ enum outcome_of_request request_start(struct tracker *t, const void *bytes, size
         r->name = N_CALLS;
         return finish(t, &c, r, e, reply);
     }
-    before = writes(r) ? answered_find(t, r->id) : NULL;
+    before = writes(r) ? answered_find(t, r->id, r->name, r->key.identity) : NULL;
     if (before) {
         encode_again(t, before, r, reply);
         call_end(&c);
@@ -305,7 +306,7 @@ enum outcome_of_request request_start(struct tracker *t, const void *bytes, size
 
 enum outcome_of_request request_again(struct tracker *t, struct request *r, bool last, struct buf *reply)
 {
-    const struct answered *before = writes(r) ? answered_find(t, r->id) : NULL;
+    const struct answered *before = writes(r) ? answered_find(t, r->id, r->name, r->key.identity) : NULL;
     struct call c;
     enum err e;
 

@@ -227,6 +227,8 @@ enum err op_job_submit(struct call *c)
     struct tracker_job *j = table_get_text(&t->requests, c->id);
     enum err e;
 
+    if (j && strcmp(j->user, in->user) != 0)
+        return why_set(&c->why, ERR_AUTH, "a request of this id made a job of user %s", j->user);
     if (j) { /* the same request from before a restart */
         answer_submit(c, j);
         return ERR_OK;

@@ -7,6 +7,7 @@
 #include "core/err.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,9 +15,17 @@
 
 /* ---- answered requests ---- */
 
-const struct answered *answered_find(const struct tracker *t, const char *id)
+static void write_whose(char out[ANSWERED_KEY_BYTES], const char *id, enum call_name call, const char *identity)
 {
-    return table_get_text(&t->answered, id);
+    snprintf(out, ANSWERED_KEY_BYTES, "%s %d %s", id, (int)call, identity);
+}
+
+const struct answered *answered_find(const struct tracker *t, const char *id, enum call_name call, const char *identity)
+{
+    char whose[ANSWERED_KEY_BYTES];
+
+    write_whose(whose, id, call, identity);
+    return table_get_text(&t->answered, whose);
 }
 
 static void forget_oldest(struct tracker *t)
@@ -28,17 +37,19 @@ static void forget_oldest(struct tracker *t)
     if (!a->next)
         t->newest_answered = NULL;
     t->answered_bytes -= a->n_reply;
-    table_remove_text(&t->answered, a->id);
+    table_remove_text(&t->answered, a->whose);
     free(a->reply);
     free(a);
 }
 
-void answered_add(struct tracker *t, const char *id, const char *reply, size_t n)
+void answered_add(struct tracker *t, const char *id, enum call_name call, const char *identity, const char *reply,
+                  size_t n)
 {
     struct answered *a = calloc(1, sizeof *a);
-    char *copy = malloc(n + 1);
+    char *copy = malloc(n + 1), whose[ANSWERED_KEY_BYTES];
 
-    if (!a || !copy || table_put_text(&t->answered, id, a) != ERR_OK) {
+    write_whose(whose, id, call, identity);
+    if (!a || !copy || table_put_text(&t->answered, whose, a) != ERR_OK) {
         free(a);
         free(copy);
         return; /* out of memory: a repeat is executed again, which every operation bears */
@@ -46,7 +57,7 @@ void answered_add(struct tracker *t, const char *id, const char *reply, size_t n
     memcpy(copy, reply, n);
     copy[n] = '\0';
     *a = (struct answered){.reply = copy, .n_reply = n, .at_ns = tracker_now_ns(t)};
-    memcpy(a->id, id, strlen(id) + 1);
+    strcpy(a->whose, whose);
     *(t->newest_answered ? &t->newest_answered->next : &t->oldest_answered) = a;
     t->newest_answered = a;
     t->answered_bytes += n;

@@ -190,9 +190,11 @@ struct tracker_session {
     struct tracker_session *prev, *next; /* by last use */
 };
 
+#define ANSWERED_KEY_BYTES (REQUEST_ID_HEX + KEY_IDENTITY_BYTES + 16)
+
 /* A request that was executed, with its reply, for those who ask again. */
 struct answered {
-    char id[REQUEST_ID_HEX + 1];
+    char whose[ANSWERED_KEY_BYTES]; /* request, call and who asked: nobody gets another's answer by its number */
     char *reply;
     size_t n_reply;
     int64_t at_ns;
@@ -358,8 +360,10 @@ enum err session_ahead(struct tracker *t, const void *bytes, size_t n, const str
                        struct why *why);
 void sessions_fini(struct tracker *t);
 /* The reply given to request `id` before, or NULL. */
-const struct answered *answered_find(const struct tracker *t, const char *id);
-void answered_add(struct tracker *t, const char *id, const char *reply, size_t n);
+const struct answered *answered_find(const struct tracker *t, const char *id, enum call_name call,
+                                     const char *identity);
+void answered_add(struct tracker *t, const char *id, enum call_name call, const char *identity, const char *reply,
+                  size_t n);
 void answered_expire(struct tracker *t);
 
 /* ---- jobs.c ---- */

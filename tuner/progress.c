@@ -3,6 +3,7 @@
 
 #include "core/cli.h"
 #include "core/clock.h"
+#include "core/terminal.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -110,7 +111,7 @@ void progress_event(struct progress *p, const char *event, cJSON *takes_fields)
 {
     cJSON *o = p->mode == PROGRESS_JSON ? cJSON_CreateObject() : NULL;
     bool ok = o != NULL;
-    struct buf line;
+    char *line;
 
     if (!o) {
         cJSON_Delete(takes_fields);
@@ -125,11 +126,11 @@ void progress_event(struct progress *p, const char *event, cJSON *takes_fields)
         cJSON_AddItemToObject(o, item->string, item);
     }
     cJSON_Delete(takes_fields);
-    buf_init(&line, 1 << 20);
-    if (ok && json_print(o, &line) == ERR_OK)
-        fprintf(p->to, "%s\n", buf_text(&line));
+    line = ok ? json_line(o) : NULL;
+    if (line)
+        fprintf(p->to, "%s\n", line);
     fflush(p->to);
-    buf_fini(&line);
+    cJSON_free(line);
     cJSON_Delete(o);
 }
 

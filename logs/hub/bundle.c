@@ -246,7 +246,7 @@ static enum err fetch_one(struct hub *h, const struct hub_url *u, const char *di
     if (!e)
         e = hub_url_below(u, f->path, &from, why);
     if (!e)
-        e = hub_get_file(h, &from, path, &o, why);
+        e = hub_get_file(h, &from, path, f->n_bytes, &o, why);
     if (!e && check_file(dir, f, path, why)) {
         (void)unlink(path);
         e = ERR_IO;

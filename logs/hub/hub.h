@@ -14,6 +14,7 @@
 
 #define HUB_MAX_URL 2048
 #define HUB_MAX_ETAG 256
+#define HUB_MAX_BYTES ((int64_t)5 << 30) /* of a log: more is beyond one PUT of S3 */
 
 /* A place: "http(s)://host/path" or "s3://bucket/key". */
 struct hub_url {
@@ -64,9 +65,9 @@ struct hub_object {
 
 /* Fetches an object into a file (made, or gone on with where an earlier fetch of the same ETag ended: its ETag is kept
  * in PATH.etag until the end). Object missing: ERR_NOT_FOUND. Half a body, a checksum that does not fit: ERR_IO, what
- * came stays. */
-enum err hub_get_file(struct hub *h, const struct hub_url *u, const char *path, struct hub_object *out,
-                      struct why *why);
+ * came stays. Over max_bytes: ERR_LIMIT. */
+enum err hub_get_file(struct hub *h, const struct hub_url *u, const char *path, int64_t max_bytes,
+                      struct hub_object *out, struct why *why);
 /* Small ones into memory; ERR_LIMIT beyond out->max_bytes. */
 enum err hub_get(struct hub *h, const struct hub_url *u, struct buf *to, struct hub_object *out, struct why *why);
 /* HEAD; a missing object is no error. */

@@ -30,10 +30,11 @@ static enum err open_part(const char *path, const char *etag_path, FILE **out, c
 }
 
 /* A part that the server says is whole already, or longer than the object, gives 416: fetched anew. */
-static enum err fetch(struct hub *h, const struct hub_url *u, FILE *to, const char *if_range, struct hub_reply *r,
-                      struct why *why)
+static enum err fetch(struct hub *h, const struct hub_url *u, FILE *to, int64_t max_bytes, const char *if_range,
+                      struct hub_reply *r, struct why *why)
 {
-    struct hub_request q = {.url = u, .method = "GET", .to_file = to, .from = ftello(to), .if_range = if_range};
+    struct hub_request q = {
+        .url = u, .method = "GET", .to_file = to, .max_bytes = max_bytes, .from = ftello(to), .if_range = if_range};
     enum err e = hub_send(h, &q, r, why);
 
     if (e && r->status == 416) {
@@ -63,7 +64,8 @@ static enum err check_sum(const char *path, const struct hub_url *u, const struc
     return e;
 }
 
-enum err hub_get_file(struct hub *h, const struct hub_url *u, const char *path, struct hub_object *out, struct why *why)
+enum err hub_get_file(struct hub *h, const struct hub_url *u, const char *path, int64_t max_bytes,
+                      struct hub_object *out, struct why *why)
 {
     char etag_path[PATH_MAX], if_range[HUB_MAX_ETAG];
     struct hub_reply r;
@@ -84,7 +86,7 @@ enum err hub_get_file(struct hub *h, const struct hub_url *u, const char *path, 
             (void)file_replace(etag_path, o.etag, strlen(o.etag), 0600, NULL);
         }
     }
-    e = fetch(h, u, to, *if_range ? if_range : NULL, &r, why);
+    e = fetch(h, u, to, max_bytes, *if_range ? if_range : NULL, &r, why);
     if (fclose(to) != 0 && !e)
         e = why_set(why, ERR_IO, "%s: %s", path, strerror(errno));
     if (e == ERR_NOT_FOUND)

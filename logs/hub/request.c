@@ -116,6 +116,8 @@ static size_t on_body(char *bytes, size_t one, size_t n, void *arg)
     }
     if (t->q->to_file) {
         t->failed = start_over(t);
+        if (!t->failed && (int64_t)n > t->q->max_bytes - (int64_t)ftello(t->q->to_file))
+            t->failed = ERR_LIMIT;
         if (!t->failed && fwrite(bytes, 1, n, t->q->to_file) != n)
             t->failed = ERR_IO;
     } else if (t->q->to) {
@@ -292,12 +294,13 @@ static void set_credentials(CURL *c, const struct hub *h, bool s3)
     }
 }
 
-static void set_connection(CURL *c, const struct hub *h)
+/* Who asked for TLS is not sent on to a place without it. */
+static void set_connection(CURL *c, const struct hub *h, const char *url)
 {
     const char *ca = getenv("TUNE_HUB_CA");
 
     curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(c, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(c, CURLOPT_REDIR_PROTOCOLS_STR, strncmp(url, "https:", 6) == 0 ? "https" : "http,https");
     curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS, (long)(h->options.connect_s * 1e3));
     curl_easy_setopt(c, CURLOPT_LOW_SPEED_LIMIT, 1L);
@@ -317,8 +320,8 @@ static void set_method(CURL *c, const struct hub_request *q)
         curl_easy_setopt(c, CURLOPT_UPLOAD, 1L);
         curl_easy_setopt(c, CURLOPT_INFILESIZE_LARGE, (curl_off_t)q->n_body);
     }
-    if (strcmp(q->method, "GET") == 0) {
-        curl_easy_setopt(c, CURLOPT_FOLLOWLOCATION, 1L);
+    if (strcmp(q->method, "GET") == 0) { /* S3's headers, its session's token among them, would go along to anybody */
+        curl_easy_setopt(c, CURLOPT_FOLLOWLOCATION, (long)!q->url->s3);
         curl_easy_setopt(c, CURLOPT_MAXREDIRS, 5L);
     } else if (strcmp(q->method, "HEAD") != 0) {
         curl_easy_setopt(c, CURLOPT_CUSTOMREQUEST, q->method);
@@ -394,11 +397,17 @@ static const char *s3_code(struct transfer *t)
     return begin + strlen("<Code>");
 }
 
+#define ELSEWHERE "the server says that it is elsewhere (another region's endpoint?); expected the URL of that place"
+
 static const struct {
     long status;
     enum err e;
     const char *words;
 } meanings[] = {
+    {301, ERR_INPUT, ELSEWHERE},
+    {302, ERR_INPUT, ELSEWHERE},
+    {307, ERR_INPUT, ELSEWHERE},
+    {308, ERR_INPUT, ELSEWHERE},
     {401, ERR_AUTH, "the server wants credentials, or other ones (docs/hub.md: how they are given)"},
     {403, ERR_AUTH, "the server does not allow it with these credentials"},
     {404, ERR_NOT_FOUND, "there is nothing there"},
@@ -453,7 +462,7 @@ static enum err try_once(struct hub *h, const struct hub_request *q, struct hub_
     buf_init(&url, 4 * HUB_MAX_URL);
     buf_printf(&url, "%s%s", q->http ? q->http : q->url->http, q->suffix ? q->suffix : "");
     curl_easy_reset(h->curl);
-    set_connection(h->curl, h);
+    set_connection(h->curl, h, buf_text(&url));
     set_credentials(h->curl, h, q->url->s3);
     set_method(h->curl, q);
     set_callbacks(h->curl, &t);

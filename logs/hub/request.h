@@ -26,6 +26,7 @@ struct hub_request {
     /* Where a 2xx body goes: a file, from `from` on of the object whose ETag is `if_range`, or memory. NULL: nowhere.
      */
     FILE *to_file;
+    int64_t max_bytes; /* of the file, at most */
     int64_t from;
     const char *if_range;
     struct buf *to;

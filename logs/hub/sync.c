@@ -34,7 +34,7 @@ static enum err fetch_theirs(struct push *p, struct hub_object *o, struct why *w
     enum err e;
 
     (void)unlink(p->theirs);
-    e = hub_get_file(p->h, p->u, p->theirs, o, why);
+    e = hub_get_file(p->h, p->u, p->theirs, HUB_MAX_BYTES, o, why);
     if (e != ERR_NOT_FOUND)
         return e;
     *o = (struct hub_object){.exists = false};
@@ -152,7 +152,7 @@ enum err hub_pull_log(struct hub *h, const struct hub_url *u, const char *path, 
     if (snprintf(part, sizeof part, "%s.part", path) >= (int)sizeof part ||
         snprintf(empty, sizeof empty, "%s.none", path) >= (int)sizeof empty)
         return why_set(why, ERR_LIMIT, "%s: the path is too long", path);
-    e = hub_get_file(h, u, part, &o, why);
+    e = hub_get_file(h, u, part, HUB_MAX_BYTES, &o, why);
     if (!e && !is_there)
         e = file_replace(empty, "", 0, 0600, why);
     if (!e)

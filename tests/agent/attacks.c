@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/ptrace.h>
@@ -324,6 +325,12 @@ static int call_kernel(const char *number)
     return result >= 0 || errno != EPERM ? 0 : EPERM;
 }
 
+/* At a terminal of the agent's; what 0 is here answers in another way. */
+static int type_at_terminal(const char *request)
+{
+    return ioctl(0, (unsigned long)strtol(request, NULL, 16), "x") == 0 || errno != EPERM ? 0 : EPERM;
+}
+
 /* Of its own, as it was started: secrets of who started the agent. */
 static int find_variable(const char *name)
 {
@@ -369,6 +376,7 @@ static const struct attack attacks[] = {
     {"mount", mount_something},
     {"unshare", new_user},
     {"call", call_kernel},
+    {"type", type_at_terminal},
     {"name", name_itself},
     {"variable", find_variable},
     {"abort", abort_it},

@@ -39,6 +39,19 @@ static void eat_memory(void)
     }
 }
 
+/* Each is far below the limit, and a fork of the one before. */
+static void eat_memory_in_forks(void)
+{
+    for (int i = 0; i < 40 && fork() == 0; i++) {
+        char *piece = eaten = malloc(8 << 20);
+
+        if (piece)
+            memset(piece, 1, 8 << 20);
+    }
+    for (;;)
+        pause();
+}
+
 static void do_as_told(const char *op)
 {
     if (strcmp(op, "answer") == 0)
@@ -65,6 +78,8 @@ static void do_as_told(const char *op)
         return;
     } else if (strcmp(op, "eat") == 0)
         eat_memory();
+    else if (strcmp(op, "eat in forks") == 0)
+        eat_memory_in_forks();
     else if (strcmp(op, "wrapped") == 0) {
         if (!getenv("TUNE_TEST_WRAPPED"))
             _exit(4);
@@ -356,6 +371,21 @@ static void memory_over_the_limit_is_ended(void **state)
     assert_int_equal(s.pid, 0);
 }
 
+static void memory_of_its_forks_counts(void **state)
+{
+    const struct sandbox_limits l = {.start_s = 60, .build_s = 60, .run_s = 60, .memory_bytes = 128 << 20};
+    struct sandbox s;
+    struct sandbox_end end;
+
+    (void)state;
+    if (access("/proc/thread-self/children", F_OK) != 0)
+        skip(); /* a kernel that does not tell */
+    start(&s, NULL);
+    assert_int_equal(ask_within(&s, "eat in forks", &l, &end), SANDBOX_MEMORY);
+    assert_non_null(strstr(end.words.text, "memory: the child with what it started held"));
+    assert_int_equal(s.pid, 0);
+}
+
 static void the_item_and_stage_of_a_death_are_known(void **state)
 {
     struct sandbox s;
@@ -443,6 +473,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(progress_renews_the_time),
         cmocka_unit_test(stages_without_end_are_ended),
         cmocka_unit_test(memory_over_the_limit_is_ended),
+        cmocka_unit_test(memory_of_its_forks_counts),
         cmocka_unit_test(the_item_and_stage_of_a_death_are_known),
         cmocka_unit_test(the_stop_flag_ends_a_request_at_once),
         cmocka_unit_test(grandchildren_end_with_the_child),

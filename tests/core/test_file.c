@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <math.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -120,6 +121,51 @@ static void directories_are_made_with_parents_and_removed_with_children(void **s
     assert_int_equal(access(inside, F_OK), -1);
     assert_int_equal(access(outside, F_OK), 0); /* links are not followed */
     dir_remove(NULL);
+}
+
+/* Folders in one another, each of them shut; 0: there are so many. */
+static int nest(int n)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    for (int i = 0; fd >= 0 && i < n; i++) {
+        const int in = mkdirat(fd, "d", 0700) == 0 ? openat(fd, "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+        (void)!mkdirat(fd, "deep.0", 0700); /* a name that removal may want */
+        (void)!fchmod(fd, i % 2 ? 0500 : 0);
+        close(fd);
+        fd = in;
+    }
+    if (fd >= 0)
+        close(fd);
+    return fd < 0;
+}
+
+/* As one to whom modes mean something, with few descriptors. */
+static int nest_and_remove(void)
+{
+    const struct rlimit few = {100, 100};
+
+    if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
+        return 2;
+    if (mkdir(path, 0700) != 0 || nest(3000) != 0 || setrlimit(RLIMIT_NOFILE, &few) != 0)
+        return 3;
+    dir_remove(path);
+    return access(path, F_OK) == 0;
+}
+
+static void however_deep_and_shut_folders_are_they_go(void **state)
+{
+    int status = -1;
+    pid_t pid;
+
+    (void)state;
+    assert_int_equal(chmod(dir, 0777), 0);
+    pid = fork();
+    if (pid == 0)
+        _exit(nest_and_remove());
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
 }
 
 static void put_gz(const char *text)
@@ -597,6 +643,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(appending_adds_at_the_end, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(directories_are_made_with_parents_and_removed_with_children, make_dir,
                                         remove_dir),
+        cmocka_unit_test_setup_teardown(however_deep_and_shut_folders_are_they_go, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(gzipped_tables_are_read_by_name, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(written_cells_read_back, make_dir, remove_dir),
         cmocka_unit_test(numbers_of_a_table_are_those_of_strtod),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* JSON: limits, and members that are missing or of another type. */
 #include "core/json.h"
+#include "core/terminal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -289,6 +290,29 @@ static void of_files_words_tell_line_and_column(void **state)
 }
 
 /* An escape in a job's title would be obeyed by the terminal of whoever lists jobs. */
+static void what_turns_a_terminal_is_written_by_number(void **state)
+{
+    static const char text[] = "{\"a\\u007f\":\"\\u009b2J\\u00a0\\u202e\\u2066x\\u2069\\u202f\\u206a\\n\"}",
+                      plain[] = "\x1b[\xe2\x80\xaex\xc2\x9b";
+    char words[sizeof plain];
+    cJSON *tree, *again;
+    char *line;
+
+    (void)state;
+    assert_int_equal(json_parse(text, sizeof text - 1, &tree, NULL), ERR_OK);
+    line = json_line(tree);
+    assert_string_equal(line, "{\"a\\u007f\":\"\\u009b2J\xc2\xa0\\u202e\\u2066x\\u2069\xe2\x80\xaf\xe2\x81\xaa\\n\"}");
+    assert_int_equal(json_parse(line, strlen(line), &again, NULL), ERR_OK);
+    assert_true(cJSON_Compare(tree, again, true)); /* nothing is lost */
+    cJSON_free(line);
+    cJSON_Delete(again);
+    cJSON_Delete(tree);
+    assert_null(json_line(NULL));
+    strcpy(words, plain);
+    text_plain(words, "");
+    assert_string_equal(words, " [   x  ");
+}
+
 static void a_plain_tree_has_no_control_characters(void **state)
 {
     static const char text[] =
@@ -319,6 +343,7 @@ int main(void)
         cmocka_unit_test(depth_is_that_of_brackets_outside_of_strings),
         cmocka_unit_test(words_tell_where_text_goes_wrong),
         cmocka_unit_test(of_files_words_tell_line_and_column),
+        cmocka_unit_test(what_turns_a_terminal_is_written_by_number),
         cmocka_unit_test(a_plain_tree_has_no_control_characters),
     };
 

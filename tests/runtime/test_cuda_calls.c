@@ -7,6 +7,9 @@
 #include "tests/runtime/samples.h"
 
 #include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -153,6 +156,29 @@ static void who_made_a_cubin_is_kept_beside_it(void **state)
     cuda_made_read(path, &got);
     assert_string_equal(got.by, "");
     assert_string_equal(got.compiler, "NVRTC 13.0");
+}
+
+/* The agent writes where kernels wrote before: it neither waits for somebody who reads a pipe, nor follows a link. */
+static void what_lies_in_its_place_is_replaced(void **state)
+{
+    const struct cuda_made made = {.by = "a builder", .compiler = "NVRTC 12.9"};
+    char path[PATH_MAX + 16], kept[PATH_MAX + 32];
+    struct cuda_made got;
+
+    (void)state;
+    snprintf(path, sizeof path, "%s/other.cubin", cache);
+    snprintf(kept, sizeof kept, "%s.made", path);
+    assert_int_equal(mkfifo(kept, 0600), 0);
+    alarm(20);
+    assert_int_equal(cuda_made_write(path, &made, NULL), ERR_OK);
+    alarm(0);
+    cuda_made_read(path, &got);
+    assert_string_equal(got.by, "a builder");
+    assert_int_equal(unlink(kept), 0);
+    assert_int_equal(symlink("/dev/full", kept), 0);
+    assert_int_equal(cuda_made_write(path, &made, NULL), ERR_OK);
+    cuda_made_read(path, &got);
+    assert_string_equal(got.by, "a builder");
 }
 
 /* The driver's word goes before the table's, by dimension too. */
@@ -494,6 +520,7 @@ int main(void)
         cmocka_unit_test(the_faster_way_of_replaying_is_kept),
         cmocka_unit_test(the_gate_is_closed_for_as_long_as_starting_takes),
         cmocka_unit_test(who_made_a_cubin_is_kept_beside_it),
+        cmocka_unit_test(what_lies_in_its_place_is_replaced),
         cmocka_unit_test(the_driver_s_limits_go_before_the_table_s),
         cmocka_unit_test(unknown_architectures_have_what_older_ones_have),
         cmocka_unit_test(errors_that_stay_are_known),

@@ -306,6 +306,47 @@ static void a_users_jobs_are_that_users(void **state)
     rig_do(r, "job_cancel", "{'job':'j3'}");
 }
 
+/* His request under a number that was heard on the line. */
+static cJSON *ask_as(struct rig *r, struct visitor *v, const char *op, const char *args, const char *id,
+                     const char *err)
+{
+    cJSON *request = rig_request(r, op, cJSON_Parse(args));
+
+    cJSON_ReplaceItemInObject(request, "id", cJSON_CreateString(id));
+    cJSON_ReplaceItemInObject(request, "session", cJSON_CreateString(v->session));
+    cJSON_ReplaceItemInObject(request, "ctr", cJSON_CreateNumber((double)++v->ctr));
+    return rig_tell(r, request, &v->key, v->nonce, err);
+}
+
+/* What was answered holds tokens of leases. */
+static void nobody_is_answered_as_another_was(void **state)
+{
+    static const char id[] = "aaaabbbbccccddddeeeeffff00001111", submits[] = "{\"body\":\"b\",\"lease\":true}";
+    struct rig *r = *state;
+    struct visitor alice, bob, box;
+    cJSON *first, *reply;
+
+    visit(r, &alice, "user:alice", '2');
+    visit(r, &bob, "user:bob", '3');
+    visit(r, &box, "agent:box", '4');
+    first = ask_as(r, &alice, "job_submit", submits, id, NULL);
+    cJSON_Delete(ask_as(r, &bob, "job_submit", submits, id, "auth"));
+    cJSON_Delete(ask_as(r, &box, "job_submit", submits, id, "auth"));
+    cJSON_Delete(ask_as(r, &box, "agent_bye", "{\"agent\":\"box\"}", id, NULL));
+    cJSON_Delete(ask_as(r, &alice, "job_cancel", "{\"job\":\"j7\"}", id, "not_found"));
+    reply = ask_as(r, &alice, "job_submit", submits, id, NULL);
+    assert_true(cJSON_Compare(first, reply, true)); /* she is, whatever others asked under it */
+    cJSON_Delete(reply);
+    rig_pass(r, ANSWERED_MS + HALL_TICK_MS); /* of jobs it is known for longer */
+    reply = ask_as(r, &bob, "job_submit", submits, id, "auth");
+    assert_non_null(strstr(text_in(reply, "why"), "a request of this id made a job of user alice"));
+    cJSON_Delete(reply);
+    reply = ask_as(r, &alice, "job_submit", submits, id, NULL);
+    assert_string_equal(text_in(object_in(reply, "result"), "job"), "j1");
+    cJSON_Delete(reply);
+    cJSON_Delete(first);
+}
+
 static void an_identity_is_proved(void **state)
 {
     struct rig *r = *state;
@@ -516,6 +557,7 @@ int main(void)
         FACT(every_identity_has_a_role),
         FACT(an_agents_key_is_that_agents),
         FACT(a_users_jobs_are_that_users),
+        FACT(nobody_is_answered_as_another_was),
         FACT(an_identity_is_proved),
         FACT(a_tuner_drives_what_it_leased_and_nothing_else),
         FACT(a_builder_takes_no_agents_place_nor_an_agent_a_builders),

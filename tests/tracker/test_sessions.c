@@ -254,9 +254,9 @@ static void a_repeated_request_is_answered_as_before_and_not_executed(void **sta
     again = with_id(r, "job_submit", "{\"body\":\"another\"}", 1);
     assert_true(cJSON_Compare(first, again, true));
     assert_int_equal(r->t->jobs.n, 1);
-    assert_non_null(answered_find(r->t, text_in(first, "id")));
+    assert_non_null(answered_find(r->t, text_in(first, "id"), CALL_JOB_SUBMIT, ""));
     rig_pass(r, HALL_TICK_MS);
-    assert_null(answered_find(r->t, text_in(first, "id")));
+    assert_null(answered_find(r->t, text_in(first, "id"), CALL_JOB_SUBMIT, ""));
     cJSON_Delete(first);
     cJSON_Delete(again);
 }
@@ -280,11 +280,11 @@ static void the_oldest_answers_go_when_there_are_too_many(void **state)
     for (int i = 0; i < ANSWERED_MAX; i++)
         cJSON_Delete(with_id(r, "builder_register", an_agent, i));
     assert_int_equal(r->t->answered.n, ANSWERED_MAX);
-    assert_non_null(answered_find(r->t, "ffff0000000000000000000000000000"));
+    assert_non_null(answered_find(r->t, "ffff0000000000000000000000000000", CALL_BUILDER_REGISTER, ""));
     cJSON_Delete(with_id(r, "builder_register", an_agent, ANSWERED_MAX));
     assert_int_equal(r->t->answered.n, ANSWERED_MAX);
-    assert_null(answered_find(r->t, "ffff0000000000000000000000000000"));
-    assert_non_null(answered_find(r->t, "ffff0000000000000000000000000001"));
+    assert_null(answered_find(r->t, "ffff0000000000000000000000000000", CALL_BUILDER_REGISTER, ""));
+    assert_non_null(answered_find(r->t, "ffff0000000000000000000000000001", CALL_BUILDER_REGISTER, ""));
 }
 
 static void the_oldest_answers_go_when_they_are_too_large(void **state)
@@ -295,21 +295,22 @@ static void the_oldest_answers_go_when_they_are_too_large(void **state)
 
     for (int i = 0; i < 5; i++) {
         snprintf(id, sizeof id, "%032d", i);
-        answered_add(r->t, id, reply, n);
+        answered_add(r->t, id, CALL_HELLO, "", reply, n);
         assert_int_equal(r->t->answered.n, i + 1);
     }
-    answered_add(r->t, "f0000000000000000000000000000000", reply, (size_t)1 << 20); /* 16 MiB to the byte */
+    answered_add(r->t, "f0000000000000000000000000000000", CALL_HELLO, "", reply,
+                 (size_t)1 << 20); /* 16 MiB to the byte */
     assert_int_equal(r->t->answered.n, 6);
-    answered_add(r->t, "f0000000000000000000000000000001", reply, 1);
+    answered_add(r->t, "f0000000000000000000000000000001", CALL_HELLO, "", reply, 1);
     assert_int_equal(r->t->answered.n, 6);
-    assert_null(answered_find(r->t, "00000000000000000000000000000000"));
-    assert_non_null(answered_find(r->t, "00000000000000000000000000000001"));
+    assert_null(answered_find(r->t, "00000000000000000000000000000000", CALL_HELLO, ""));
+    assert_non_null(answered_find(r->t, "00000000000000000000000000000001", CALL_HELLO, ""));
     assert_int_equal(r->t->answered_bytes, ((size_t)13 << 20) + 1);
     rig_pass(r, ANSWERED_MS + HALL_TICK_MS);
     assert_int_equal(r->t->answered.n, 0);
     assert_int_equal(r->t->answered_bytes, 0);
-    answered_add(r->t, "f0000000000000000000000000000002", reply, 1);
-    assert_non_null(answered_find(r->t, "f0000000000000000000000000000002"));
+    answered_add(r->t, "f0000000000000000000000000000002", CALL_HELLO, "", reply, 1);
+    assert_non_null(answered_find(r->t, "f0000000000000000000000000000002", CALL_HELLO, ""));
     free(reply);
 }
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""bad_server.py PORT LOG - an HTTP server whose folders misbehave, each in its own way; also a proxy for /proxied/."""
+"""bad_server.py PORT LOG [PEM] - an HTTP server whose folders misbehave, each in its own way; also a proxy for /proxied/. With PEM by TLS."""
+import ssl
 import sys
 import threading
 import time
@@ -55,6 +56,8 @@ class Handler(BaseHTTPRequestHandler):
             self.cut()
         elif kind == "loop":
             self.reply(302, headers=[("Location", self.path)])
+        elif kind == "plain":
+            self.reply(302, headers=[("Location", f"http://127.0.0.1:{path.split('/')[2]}/proxied/log.jsonl")])
         elif kind == "simple":
             if path in store:
                 self.reply(200, store[path], [("ETag", '"s"')])
@@ -105,4 +108,9 @@ class Handler(BaseHTTPRequestHandler):
         self.reply(204)
 
 
-ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+server = ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler)
+if len(sys.argv) > 3:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(sys.argv[3])
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+server.serve_forever()

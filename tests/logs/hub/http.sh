@@ -181,4 +181,21 @@ expect_fail "no connection" "$tune" hub list "http://127.0.0.1:1/" $quick
 http_proxy=http://127.0.0.1:$bad "$tune" hub pull "http://hub.invalid/proxied/log.jsonl" -o "$dir/proxied.jsonl" >/dev/null || fail "proxy"
 cmp -s "$dir/proxied.jsonl" "$dir/a.jsonl" || fail "the proxy gave another log"
 
+# Who asks for TLS is not sent on to a place without it; who does not is sent on.
+if "$tune" keygen --ca "$dir/ca" -q 2>/dev/null; then
+    "$tune" keygen --ca "$dir/ca" --host 127.0.0.1 "$dir/server.pem" -q || fail "no certificate"
+    safe=$(free_port)
+    python3 "$here/bad_server.py" "$safe" "$dir/a.jsonl" "$dir/server.pem" >"$dir/safe.out" 2>&1 &
+    children="$children $!"
+    wait_port "$safe"
+    export TUNE_HUB_CA="$dir/ca/ca.pem"
+    # shellcheck disable=SC2086
+    "$tune" hub pull "https://127.0.0.1:$safe/proxied/log.jsonl" -o "$dir/safe.jsonl" $quick >/dev/null || fail "a pull by TLS"
+    # shellcheck disable=SC2086
+    expect_fail "Unsupported protocol" "$tune" hub pull "https://127.0.0.1:$safe/plain/$bad/log.jsonl" -o "$dir/plain.jsonl" $quick
+    # shellcheck disable=SC2086
+    "$tune" hub pull "http://127.0.0.1:$bad/plain/$bad/log.jsonl" -o "$dir/plain.jsonl" $quick >/dev/null || fail "a pull that is sent on"
+    unset TUNE_HUB_CA
+fi
+
 echo "hub over HTTP: pushes, pulls, lists, bundles, credentials, locks and bad servers"

@@ -366,6 +366,11 @@ static void answer(struct talk *t)
     if (s->n_fail > 0) {
         s->n_fail--;
         say(t, s->status, "<Error><Code>AsTold</Code></Error>");
+    } else if (strcmp(m, "GET") == 0 && s->elsewhere[0]) {
+        char place[120];
+
+        snprintf(place, sizeof place, "Location: %s\r\n", s->elsewhere);
+        reply(t, 302, NULL, place, "", 0, 0);
     } else if (strcmp(m, "GET") == 0 && s->is_s3 && strstr(t->r.target, "list-type=2"))
         do_s3_list(t);
     else if (strcmp(m, "GET") == 0 && s->has_index && t->r.target[n - 1] == '/')

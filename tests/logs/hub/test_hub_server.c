@@ -194,7 +194,7 @@ static void a_fetch_goes_on_where_it_was_cut(void **state)
     server_put(&place.server, "/f", long_text, strlen(long_text));
     place.server.n_cut = 1;
     place.server.cut_at = 30000;
-    assert_int_equal(hub_get_file(place.hub, &u, place_at("f"), &o, NULL), ERR_OK);
+    assert_int_equal(hub_get_file(place.hub, &u, place_at("f"), HUB_MAX_BYTES, &o, NULL), ERR_OK);
     place_check_file(place_at("f"), long_text);
     assert_string_equal(place.server.last.range, "bytes=30000-");
     assert_string_equal(place.server.last.if_range, "\"v1\"");
@@ -202,10 +202,10 @@ static void a_fetch_goes_on_where_it_was_cut(void **state)
     place_check_asked("HEAD /f 200\nGET /f 200\nGET /f 206\n");
     unlink(place_at("f"));
     place.server.n_cut = 2; /* as often as is tried: what came stays, with its ETag */
-    assert_int_equal(hub_get_file(place.hub, &u, place_at("f"), &o, NULL), ERR_IO);
+    assert_int_equal(hub_get_file(place.hub, &u, place_at("f"), HUB_MAX_BYTES, &o, NULL), ERR_IO);
     place_check_file(place_at("f.etag"), "\"v1\"");
     place.server.asked[0] = '\0';
-    assert_int_equal(hub_get_file(place.hub, &u, place_at("f"), &o, NULL), ERR_OK);
+    assert_int_equal(hub_get_file(place.hub, &u, place_at("f"), HUB_MAX_BYTES, &o, NULL), ERR_OK);
     assert_string_equal(place.server.last.range, "bytes=60000-");
     place_check_asked("GET /f 206\n");
     place_check_file(place_at("f"), long_text);
@@ -221,18 +221,19 @@ static void a_fetch_of_another_object_begins_anew(void **state)
     server_put(&place.server, "/f", long_text, strlen(long_text));
     place.server.n_cut = 2;
     place.server.cut_at = 20000;
-    assert_int_equal(hub_get_file(place.hub, &u, place_at("f"), &o, NULL), ERR_IO);
+    assert_int_equal(hub_get_file(place.hub, &u, place_at("f"), HUB_MAX_BYTES, &o, NULL), ERR_IO);
     server_put(&place.server, "/f", "changed", 7);
-    assert_int_equal(hub_get_file(place.hub, &u, place_at("f"), &o, NULL), ERR_OK);
+    assert_int_equal(hub_get_file(place.hub, &u, place_at("f"), HUB_MAX_BYTES, &o, NULL), ERR_OK);
     place_check_file(place_at("f"), "changed");
     assert_int_equal(access(place_at("f.etag"), F_OK), -1);
     place_write_text(place_at("g"), "some that were there before, more than is to come");
-    assert_int_equal(hub_get_file(place.hub, &u, place_at("g"), &o, NULL), ERR_OK); /* without an ETag of theirs */
+    assert_int_equal(hub_get_file(place.hub, &u, place_at("g"), HUB_MAX_BYTES, &o, NULL),
+                     ERR_OK); /* without an ETag of theirs */
     place_check_file(place_at("g"), "changed");
     place_write_text(place_at("g"), "changed"); /* whole already: 416 */
     place_write_text(place_at("g.etag"), "\"v2\"");
     place.server.asked[0] = '\0';
-    assert_int_equal(hub_get_file(place.hub, &u, place_at("g"), &o, NULL), ERR_OK);
+    assert_int_equal(hub_get_file(place.hub, &u, place_at("g"), HUB_MAX_BYTES, &o, NULL), ERR_OK);
     place_check_asked("GET /f 416\nGET /f 200\n");
     place_check_file(place_at("g"), "changed");
 }
@@ -243,7 +244,7 @@ static void a_missing_file_leaves_nothing(void **state)
     struct hub_object o;
 
     (void)state;
-    assert_int_equal(hub_get_file(place.hub, &u, place_at("f"), &o, NULL), ERR_NOT_FOUND);
+    assert_int_equal(hub_get_file(place.hub, &u, place_at("f"), HUB_MAX_BYTES, &o, NULL), ERR_NOT_FOUND);
     assert_int_equal(access(place_at("f"), F_OK), -1);
     assert_int_equal(access(place_at("f.etag"), F_OK), -1);
 }
@@ -260,10 +261,10 @@ static void files_are_stored_and_checked_by_their_sum(void **state)
     assert_int_equal(hub_put_file(place.hub, &u, place_at("f"), HUB_ANY, NULL), ERR_OK);
     place_check_object("/bucket/p/f", long_text);
     assert_string_equal(server_find(&place.server, "/bucket/p/f")->sha256, sha256_of(long_text, strlen(long_text)).hex);
-    assert_int_equal(hub_get_file(place.hub, &u, place_at("g"), &o, NULL), ERR_OK);
+    assert_int_equal(hub_get_file(place.hub, &u, place_at("g"), HUB_MAX_BYTES, &o, NULL), ERR_OK);
     assert_string_equal(o.sha256, sha256_of(long_text, strlen(long_text)).hex);
     server_find(&place.server, "/bucket/p/f")->bytes[77] ^= 1;
-    assert_int_equal(hub_get_file(place.hub, &u, place_at("k"), &o, &why), ERR_IO);
+    assert_int_equal(hub_get_file(place.hub, &u, place_at("k"), HUB_MAX_BYTES, &o, &why), ERR_IO);
     assert_non_null(strstr(why.text, "its pusher said"));
     assert_int_equal(access(place_at("k"), F_OK), -1);
     assert_int_equal(hub_put_file(place.hub, &u, place_at("none"), HUB_ANY, NULL), ERR_NOT_FOUND);
@@ -341,6 +342,54 @@ static void buckets_are_listed_page_by_page(void **state)
     check_list(&all, "p/ -1 \np/ -1 \nq 1 day 3\np/ -1 \n");
 }
 
+/* A server's word sends nobody's S3 credentials to another one; who has none is sent on. */
+static void who_is_sent_elsewhere_takes_no_credentials_along(void **state)
+{
+    const struct hub_url u = place_url("/x"), s3 = place_s3_url("x");
+    struct server other;
+    struct hub *own = NULL;
+    struct why why = {""};
+    struct hub_object o;
+    struct buf b;
+
+    (void)state;
+    server_start(&other);
+    server_put(&other, "/x", "elsewhere", 9);
+    snprintf(place.server.elsewhere, sizeof place.server.elsewhere, "http://127.0.0.1:%u/x", other.port);
+    buf_init(&b, 100);
+    assert_int_equal(hub_get(place.hub, &u, &b, &o, NULL), ERR_OK);
+    assert_string_equal(buf_text(&b), "elsewhere");
+    other.asked[0] = '\0';
+    setenv("AWS_ACCESS_KEY_ID", "AK", 1);
+    setenv("AWS_SECRET_ACCESS_KEY", "SK", 1);
+    setenv("AWS_SESSION_TOKEN", "ST", 1);
+    assert_int_equal(hub_open(&(struct hub_options){.n_tries = 1}, &own, NULL), ERR_OK);
+    assert_int_equal(hub_get(own, &s3, &b, &o, &why), ERR_INPUT);
+    assert_non_null(strstr(why.text, "302: the server says that it is elsewhere"));
+    assert_string_equal(other.asked, "");
+    server_forget_environment();
+    hub_close(own);
+    buf_fini(&b);
+    server_stop(&other);
+}
+
+/* Also where the server tells a length that is right. */
+static void no_file_is_larger_than_expected(void **state)
+{
+    const struct hub_url u = place_url("/f");
+    struct why why = {""};
+    struct hub_object o;
+
+    (void)state;
+    server_put(&place.server, "/f", "0123456789", 10);
+    assert_int_equal(hub_get_file(place.hub, &u, place_at("f"), 9, &o, &why), ERR_LIMIT);
+    assert_non_null(strstr(why.text, "it is larger than expected"));
+    place_check_asked("HEAD /f 200\nGET /f 200\n"); /* once */
+    unlink(place_at("f"));
+    assert_int_equal(hub_get_file(place.hub, &u, place_at("f"), 10, &o, NULL), ERR_OK);
+    place_check_file(place_at("f"), "0123456789");
+}
+
 static void credentials_are_sent_as_their_kind_wants(void **state)
 {
     const struct hub_url u = place_url("/x");
@@ -386,6 +435,8 @@ int main(void)
         TEST(folders_are_listed_by_an_index),
         TEST(buckets_are_listed_page_by_page),
         TEST(credentials_are_sent_as_their_kind_wants),
+        TEST(who_is_sent_elsewhere_takes_no_credentials_along),
+        TEST(no_file_is_larger_than_expected),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

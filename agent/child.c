@@ -232,7 +232,9 @@ static size_t passes_before_timing(const struct child_program *p, const struct p
 
 static bool ran_once(const struct child_program *p)
 {
-    return p->sheet.n_passes > 0;
+    const struct program *from;
+
+    return passes_before_timing(p, &from) == 1;
 }
 
 /* Each pass has the limit of a run to itself, the first one more for compiling. *late_ns: what the first pass's

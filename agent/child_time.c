@@ -36,6 +36,16 @@ struct timed {
     struct cool cool;
 };
 
+/* What has been timed here since the search told of its best counts, too: of the first ones it tells nothing. */
+static void know_best(struct timing_rules *r, double known_ns)
+{
+    if (!(known_ns > 0) || (r->best_ns > 0 && r->best_ns <= known_ns))
+        return;
+    if (r->best_ns > 0)
+        r->best_lnratio += log(known_ns / r->best_ns);
+    r->best_ns = known_ns;
+}
+
 static struct timing_rules rules_of(const struct time_trial *in)
 {
     return (struct timing_rules){.rounds = (int)in->rounds,
@@ -88,6 +98,7 @@ static void load_item(struct timed *t, int i, const cJSON *trial)
     t->stage[i] = "load";
     m->e = time_trial_read(trial, &in, &m->why);
     m->rules = rules_of(&in);
+    know_best(&m->rules, in.known_ns);
     t->wants_energy[i] = in.energy;
     t->least_flops[i] = in.least_flops;
     t->proofs[i] = (struct proof){.how = prove_of(in.prove), .had = in.proven, .known_ns = in.known_ns};

@@ -11,7 +11,7 @@
 /* Has the anchor's binary made once per compiler cache, by the first builder that meets it. */
 static void warm_anchor(struct farm *f, int i_builder, const struct trial *t)
 {
-    const int64_t generation = rig_generation(f->rig);
+    const int64_t generation = rig_generation(f->rig, t);
     bool warm;
 
     pthread_mutex_lock(&f->hands.lock);
@@ -108,11 +108,20 @@ bool farm_build_step(void *farm, int i)
 
 /* ---- timing ---- */
 
+/* Each batch has its anchor and its canary: half a batch is waited for while builders are at work. */
+static bool is_worth_it(const struct farm *f)
+{
+    return !f->overlap || f->rig->n_forges > 0 || 2 * f->ready.n >= f->options.batch ||
+           f->n_building + f->leased.n == 0;
+}
+
 /* Finalists and the like are compared with each other: they wait until all of them are here. */
 static bool is_complete(const struct farm *f, const struct trial *t)
 {
-    if (t->rules.may_censor || farm_is_full(f))
+    if (farm_is_full(f))
         return true;
+    if (t->rules.may_censor)
+        return is_worth_it(f);
     for (int i = 0; i < f->n_held; i++) {
         const struct trial *other = f->held[i];
 

@@ -283,12 +283,13 @@ bool rig_overlaps(const struct rig *r)
 
 /* ---- build and verify ---- */
 
-int64_t rig_generation(struct rig *r)
+int64_t rig_generation(struct rig *r, const struct trial *t)
 {
+    const int most = t->rules.may_censor ? RIG_CHILD_TRIALS : 2 * RIG_CHILD_TRIALS;
     int64_t generation;
 
     pthread_mutex_lock(&r->lock);
-    if (r->n_built >= RIG_CHILD_TRIALS && !r->simulated) {
+    if (r->n_built >= most && !r->simulated) {
         r->generation++;
         r->n_built = 0;
     }
@@ -305,9 +306,9 @@ static void count_built(struct rig *r)
 }
 
 /* A build child on the compiler cache of now. */
-static enum err want_build_child(struct rig *r, struct rig_builder *b, struct why *why)
+static enum err want_build_child(struct rig *r, struct rig_builder *b, const struct trial *t, struct why *why)
 {
-    const int64_t generation = rig_generation(r);
+    const int64_t generation = rig_generation(r, t);
 
     if (sandbox_is_alive(&b->child) && b->generation == generation)
         return ERR_OK;
@@ -362,7 +363,7 @@ static void ask_verify(struct rig *r, struct rig_builder *b, const struct trial 
                                                    SANDBOX_LATE_S + device_wait_s(r),
                                           .memory_bytes = rig_memory_limit(t->memory_bytes)};
     const struct verify_args args = {.op = "verify", .program = program, .sheet = sheet};
-    const enum err e = want_build_child(r, b, &end->words);
+    const enum err e = want_build_child(r, b, t, &end->words);
 
     if (e) {
         memset(end->stage, 0, sizeof end->stage);

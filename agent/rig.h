@@ -109,8 +109,10 @@ const char *rig_cage_words(const struct rig *r, char words[CAGE_LINE_BYTES]);
 /* May verifying and timing go on at the same time without a CPU in common? */
 bool rig_overlaps(const struct rig *r);
 
-/* The compiler cache that a trial built now would go into; a new one when the old one has served long enough. */
-int64_t rig_generation(struct rig *r);
+/* The compiler cache that a trial built now would go into; a new one when the old one has served long enough. What is
+ * compared (finals, bridges) was built before, mostly, and is timed in one batch: it stays with the old one for twice
+ * as long. */
+int64_t rig_generation(struct rig *r, const struct trial *t);
 
 /* Has a trial code that is to be compiled before it is verified? */
 bool rig_compiles(const struct rig *r, const struct trial *t);

@@ -64,11 +64,12 @@ bool rig_compiles(const struct rig *r, const struct trial *t)
 }
 
 /* Does the cache of now hold all its code? A finalist was compiled when it was searched. */
-static bool is_compiled(struct rig *r, const struct program *p)
+static bool is_compiled(struct rig *r, const struct trial *t)
 {
+    const struct program *p = &t->program;
     char cache[PATH_MAX + 32], name[NVRTC_NAME_BYTES], path[sizeof cache + sizeof name];
 
-    workdir_cache(&r->dir, rig_generation(r), cache, sizeof cache);
+    workdir_cache(&r->dir, rig_generation(r, t), cache, sizeof cache);
     for (size_t i = 0; i < p->n_modules; i++) {
         if (p->modules[i].lang != LANG_CUDA_C)
             continue;
@@ -183,6 +184,6 @@ void rig_compile(struct rig *r, int i_forge, struct trial *t)
     if (is_refused(r, t))
         return;
     compile_anchor(r, i_forge, t);
-    if (!is_compiled(r, &t->program) && compile(r, i_forge, t, t->program_name.hex, &t->code) == ERR_OK)
+    if (!is_compiled(r, t) && compile(r, i_forge, t, t->program_name.hex, &t->code) == ERR_OK)
         trial_take_code(t);
 }

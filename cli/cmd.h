@@ -207,6 +207,10 @@ enum err cmd_fetch_files(struct client *c, struct job *j, struct why *why);
  */
 enum err cmd_spec_open(const struct cli *c, const char *path, struct spec **out, struct why *why);
 
+/* Is the job file one, and `config` (NULL = none is named) a valid config of it? Told before a farm is started; without
+ * its notes. */
+enum err cmd_spec_check(const char *path, const char *config, struct why *why);
+
 /* Timing and limits from OPT_TIMING. */
 void cmd_timing(const struct cli *c, struct job *out);
 

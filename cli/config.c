@@ -67,6 +67,8 @@ enum err cmd_check_subject(const struct cli *c, const char *other, struct why *w
         return why_set(why, ERR_INPUT,
                        "expected one workload, e.g. \"dense f32 m=64 n=2048 k=512\", or --kernel-spec FILE%s%s%s",
                        other ? ", or --" : "", other ? other : "", other ? " FILE" : "");
+    if (spec)
+        return cmd_spec_check(spec, cli_text(c, "config"), why);
     return c->n_rest ? cmd_workload(c->rest[0], &w, why) : ERR_OK;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* kernel_spec.c - --kernel-spec: a person's own kernel from its job file, as a job or to look at. */
 #include "cli/cmd.h"
+#include "cli/config.h"
 
 #include "kernels/spec/spec.h"
 
@@ -34,17 +35,43 @@ static void set_budget(struct job *j, const struct spec *s)
     j->time_s = b.time_s;
 }
 
-/* The closed text and the files go where they are wanted. */
-static enum err open_spec(const struct cli *c, const char *path, struct buf *closed, struct blobs *files,
-                          struct spec **out, struct why *why)
+static enum err read_spec(const char *path, struct buf *closed, struct blobs *files, struct spec **out, struct why *why)
 {
     enum err e = spec_load(path, closed, files, why);
 
     *out = NULL;
     if (!e && (e = spec_open(buf_text(closed), closed->len, files, out, why)))
         why_prefix(why, e, "%.300s", path);
+    return e;
+}
+
+/* The closed text and the files go where they are wanted. */
+static enum err open_spec(const struct cli *c, const char *path, struct buf *closed, struct blobs *files,
+                          struct spec **out, struct why *why)
+{
+    const enum err e = read_spec(path, closed, files, out, why);
+
     if (!e && (!cmd_has(c, "quiet") || !cli_flag(c, "quiet")))
         tell(path, spec_notes(*out));
+    return e;
+}
+
+enum err cmd_spec_check(const char *path, const char *config, struct why *why)
+{
+    struct spec *s = NULL;
+    struct config any;
+    struct blobs files;
+    struct buf closed;
+    enum err e;
+
+    blobs_init(&files, (size_t)1 << 30);
+    buf_init(&closed, SPEC_MAX_BYTES);
+    e = read_spec(path, &closed, &files, &s, why);
+    if (!e && config)
+        e = cmd_choose_config(spec_space(s), config, &any, why);
+    spec_free(s);
+    buf_fini(&closed);
+    blobs_fini(&files);
     return e;
 }
 

@@ -107,7 +107,8 @@ static enum err read_value(const cJSON *o, const char *where, double *out, struc
     const cJSON *v = spec_member(o, "FillValue");
 
     if (!cJSON_IsNumber(v) || !isfinite(v->valuedouble))
-        return why_set(why, ERR_INPUT, "%s.FillValue: expected a number", where);
+        return why_set(why, ERR_INPUT, "%s.FillValue: expected a number, that of each element%s", where,
+                       v ? "" : ", or another FillType than Constant");
     *out = v->valuedouble;
     return ERR_OK;
 }
@@ -278,7 +279,8 @@ static enum err read_vector(struct spec *s, const cJSON *o, const cJSON *files, 
     if (a->is_symbol)
         a->access = SPEC_READ_ONLY;
     a->is_output = cJSON_IsTrue(output) || (cJSON_IsNumber(output) && output->valuedouble != 0);
-    e = read_fill(s, o, a->where, files, &a->fill, why);
+    if (a->access != SPEC_WRITE_ONLY || spec_member(o, "FillType") || spec_member(o, "FillValue"))
+        e = read_fill(s, o, a->where, files, &a->fill, why); /* else zeros, that nobody sees */
     if (!e && !size && a->fill.kind != SPEC_BINARY)
         e = why_set(why, ERR_INPUT, "%s.Size: expected the number of elements", a->where);
     return e || !size ? e : define_number(s, a, "Size", size, i, why);

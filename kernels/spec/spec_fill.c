@@ -141,18 +141,32 @@ static enum err make_blob(struct spec_fill *f, struct spec *s, const struct spec
     return e ? why_set(why, e, "%s: %s", where, err_words(e)) : ERR_OK;
 }
 
-static enum err take_file(const struct spec_fill *f, const struct spec *s, const struct spec_type *t, int64_t n,
+enum err spec_check_fill(const struct spec_fill *f, struct spec *s, const struct spec_type *t, int64_t n,
+                         const char *where, struct why *why)
+{
+    const struct blob *b = f->kind == SPEC_BINARY ? blobs_get(&s->files, f->file.hex) : NULL;
+    const size_t n_bytes = (size_t)n * (size_t)t->lanes * dtype_bytes(t->dtype);
+    struct expr *source = NULL;
+
+    if (f->source && expr_compile(f->source, resolve, s, &source, why))
+        return why_prefix(why, ERR_INPUT, "%s.DataSource", where);
+    expr_free(source);
+    if (f->kind == SPEC_BINARY && !b)
+        return why_set(why, ERR_NOT_FOUND, "%s.DataSource: the file is not here", where);
+    if (b && n > 0 && b->n_bytes != n_bytes)
+        return why_set(why, ERR_INPUT, "%s.DataSource: the file has %zu bytes, %lld elements of %s are %zu", where,
+                       b->n_bytes, (long long)n, t->name, n_bytes);
+    return ERR_OK;
+}
+
+static enum err take_file(const struct spec_fill *f, struct spec *s, const struct spec_type *t, int64_t n,
                           const char *where, struct program_fill *out, struct blobs *blobs, struct why *why)
 {
     const struct blob *b = blobs_get(&s->files, f->file.hex);
-    const size_t n_bytes = (size_t)n * (size_t)t->lanes * dtype_bytes(t->dtype);
-    enum err e;
+    enum err e = spec_check_fill(f, s, t, n, where, why);
 
-    if (!b)
-        return why_set(why, ERR_NOT_FOUND, "%s.DataSource: the file is not here", where);
-    if (b->n_bytes != n_bytes)
-        return why_set(why, ERR_INPUT, "%s.DataSource: the file has %zu bytes, %lld elements of %s are %zu", where,
-                       b->n_bytes, (long long)n, t->name, n_bytes);
+    if (e)
+        return e;
     out->kind = FILL_BLOB;
     e = blobs_put(blobs, b->data, b->n_bytes, &out->blob);
     return e ? why_set(why, e, "%s: %s", where, err_words(e)) : ERR_OK;

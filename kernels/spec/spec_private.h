@@ -136,7 +136,7 @@ enum err spec_expression(const struct spec *s, const char *text, const char *whe
 bool spec_varies(const struct spec *s, const char *name);
 
 /* Vectors of the same size in every config: ERR_LIMIT with words where one is no whole number of elements or more than
- * a program's buffers may have. */
+ * a program's buffers may have; and what vectors are filled with (spec_check_fill). */
 enum err spec_check_sizes(struct spec *s, struct why *why);
 
 /* Is each variable to be filled named in a kernel's text? ERR_INPUT with words. */
@@ -174,7 +174,11 @@ enum err spec_read_args(struct spec *s, const cJSON *kernel, const cJSON *files,
 enum err spec_read_threshold(const cJSON *o, const char *where, bool *has, double *threshold,
                              enum check_relative *relative, struct why *why);
 
-/* spec_fill.c: a program's fill of n elements; values that need it go into `blobs`. */
+/* spec_fill.c: can it fill a vector, of n elements where that is known (else 0)? What is wrong in every config is told
+ * before any is tried: ERR_INPUT, ERR_NOT_FOUND. */
+enum err spec_check_fill(const struct spec_fill *f, struct spec *s, const struct spec_type *t, int64_t n,
+                         const char *where, struct why *why);
+/* A program's fill of n elements; values that need it go into `blobs`. */
 enum err spec_make_fill(struct spec_fill *f, struct spec *s, const struct spec_type *t, int64_t n, const char *where,
                         struct program_fill *out, struct blobs *blobs, struct why *why);
 void spec_fill_fini(struct spec_fill *f);

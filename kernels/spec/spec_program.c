@@ -157,13 +157,19 @@ enum err spec_check_sizes(struct spec *s, struct why *why)
     for (size_t i = 0; i < s->n_args && !e; i++) {
         const struct spec_arg *a = &s->args[i];
         char where[sizeof a->where + 8];
-        int64_t n;
+        int64_t n = 0;
 
+        if (a->memory != SPEC_VECTOR)
+            continue;
         snprintf(where, sizeof where, "%s.Size", a->where);
-        if (a->memory == SPEC_VECTOR && a->number[0] && !spec_varies(s, a->number))
+        if (a->number[0] && !spec_varies(s, a->number))
             e = count_of(&m, &any, a->number, where,
                          (double)(PROGRAM_MAX_BUFFER_BYTES / (int64_t)dtype_bytes(a->type->dtype) / a->type->lanes),
                          &n);
+        if (!e)
+            e = spec_check_fill(&a->fill, s, a->type, n, a->where, why);
+        if (!e && a->is_expected)
+            e = spec_check_fill(&a->expected, s, a->type, n, a->where, why);
     }
     return e;
 }

@@ -187,7 +187,7 @@ static void one_while_another_is_timed(struct crew *c)
 
 static void with_overlap_a_trial_is_built_while_another_is_timed(void **state)
 {
-    struct crew_agent *a = begin(3, 3);
+    struct crew_agent *a = begin(3, 2);
 
     (void)state;
     n_built_beside = 0;
@@ -197,7 +197,26 @@ static void with_overlap_a_trial_is_built_while_another_is_timed(void **state)
     run();
     expect_all_ok();
     assert_int_equal(n_built_beside, 1);
-    expect_asked(a, "time", 0, "0"); /* whatever is ready, no waiting for more */
+    expect_asked(a, "time", 0, "0"); /* half a batch */
+    town_close(&t);
+}
+
+static void one_by_one(struct crew *c)
+{
+    play(c, "LBtBtBtBTBtBT");
+}
+
+/* A batch of one would have an anchor and a canary of its own; the last ones wait for nobody. */
+static void half_a_batch_is_waited_for_while_there_is_something_to_build(void **state)
+{
+    struct crew_agent *a = begin(6, 8);
+
+    (void)state;
+    a->crew.by_hand = one_by_one;
+    run();
+    expect_all_ok();
+    expect_asked(a, "time", 0, "0 1 2 3");
+    expect_asked(a, "time", 1, "4 5");
     town_close(&t);
 }
 
@@ -318,7 +337,7 @@ static void finalists_wait_until_all_are_ready(void **state)
 
 static void finals_of_one_lease(struct crew *c)
 {
-    play(c, "LBTBtBT");
+    play(c, "LBtBTBT");
 }
 
 static void finalists_do_not_wait_for_other_purposes(void **state)
@@ -326,12 +345,12 @@ static void finalists_do_not_wait_for_other_purposes(void **state)
     struct crew_agent *a = begin(3, 8);
 
     (void)state;
-    job->trials[1].purpose = job->trials[2].purpose = "final";
+    job->trials[0].purpose = job->trials[1].purpose = "final";
     a->crew.by_hand = finals_of_one_lease;
     run();
     expect_all_ok();
-    expect_asked(a, "time", 0, "0");
-    expect_asked(a, "time", 1, "1 2");
+    expect_asked(a, "time", 0, "0 1");
+    expect_asked(a, "time", 1, "2");
     town_close(&t);
 }
 
@@ -476,6 +495,7 @@ int main(void)
         cmocka_unit_test(nothing_is_leased_while_a_whole_batch_waits_for_the_device),
         cmocka_unit_test(without_overlap_building_and_timing_take_turns),
         cmocka_unit_test(with_overlap_a_trial_is_built_while_another_is_timed),
+        cmocka_unit_test(half_a_batch_is_waited_for_while_there_is_something_to_build),
         cmocka_unit_test(overlap_is_for_devices_that_allow_it),
         cmocka_unit_test(a_batch_has_one_anchor_workload_and_purpose),
         cmocka_unit_test(a_batch_fits_half_of_its_memory_limit),

@@ -437,6 +437,29 @@ static void children_and_caches_are_replaced_after_64_trials(void **state)
     town_close(&t);
 }
 
+/* 60 of a search and 6 finals: they were built before, and are compared in one batch. */
+static void finals_stay_with_the_cache_of_their_search(void **state)
+{
+    int n_finals = 0;
+
+    (void)state;
+    begin()->options.batch = 8;
+    for (int i = 0; i < 60; i++)
+        add("", -1);
+    for (int i = 0; i < 6; i++)
+        add("", -1)->purpose = "final";
+    town_run(&t, 3600);
+    for (int i = 0; i < sim_n_asked(children, "verify"); i++)
+        assert_int_equal(sim_asked(children, "verify", i)->generation, 0);
+    for (int i = 0; i < sim_n_asked(children, "time"); i++)
+        if (sim_asked(children, "time", i)->programs[0] >= 60) {
+            assert_int_equal(sim_asked(children, "time", i)->n, 6);
+            n_finals++;
+        }
+    assert_int_equal(n_finals, 1);
+    town_close(&t);
+}
+
 /* Of a device that answers from records nothing is built. */
 static void a_simulated_devices_children_stay(void **state)
 {
@@ -641,6 +664,7 @@ int main(void)
         cmocka_unit_test(a_quiet_batch_is_timed_once),
         cmocka_unit_test(orders_of_rounds_differ),
         cmocka_unit_test(children_and_caches_are_replaced_after_64_trials),
+        cmocka_unit_test(finals_stay_with_the_cache_of_their_search),
         cmocka_unit_test(a_simulated_devices_children_stay),
         cmocka_unit_test(a_timing_child_is_replaced_after_a_bad_record),
         cmocka_unit_test(a_timing_child_is_replaced_after_64_trials),

@@ -330,7 +330,7 @@ static void what_is_leased_twice_is_done_once(void **state)
 
     (void)state;
     net_set_lease_ms(t.net, 6000);
-    a->crew.children.round_ns = 1500 * WORLD_MS;
+    a->crew.children.round_ns = 375 * WORLD_MS;
     a->crew.by_hand = NULL;
     town_at(&t, 4000, cut_the_net);
     town_at(&t, 13000, mend_the_net);

@@ -131,6 +131,25 @@ class Kernel(unittest.TestCase):
         tuned(verify=verify, answer=A + B, restrictions="block_size_x == 64 and VEC == 1")
         self.assertEqual(asked[3:], [1e-6])  # Kernel Tuner's, whose scripts hand it to numpy.isclose
 
+    def test_what_a_kernel_takes_as_const_is_an_input_unless_it_has_an_answer(self):
+        source = """__kernel void k(__global const float *x, __global float *y)
+        {
+            int i = get_global_id(0);
+            y[i] = x[i] * 2;
+            if (BUG)
+                ((__global float *)x)[i] = 1;
+        }"""
+        x = np.arange(256, dtype=np.float32)
+
+        def tried(answer):
+            args, params = [x, np.zeros_like(x)], {"BUG": [0, 1], "block_size_x": [64]}
+            return {r["BUG"]: r for r in tune.tune_kernel("k", source, 256, args, params, answer=answer, strategy="grid", **FAST)[0]}
+
+        results = tried([None, x * 2])
+        self.assertEqual(results[0]["status"], "ok")
+        self.assertRegex(results[1]["why"], "wrote into arg0")
+        self.assertEqual([tried([x, x * 2])[b]["status"] for b in (0, 1)], ["ok", "wrong"])
+
     def test_a_kernel_is_run_once_for_an_answer(self):
         outputs = tune.run_kernel("add", SOURCE, N, ARGS, {"block_size_x": 64, "VEC": 4}, **GRID)
         np.testing.assert_array_equal(outputs[2], A + B)

@@ -261,6 +261,23 @@ class Sizes(unittest.TestCase):
                 _spec.Kernel("k", "__kernel void k() {}", 100, [], {"a": [1]}, defines={"T": bad}).text
 
 
+class Inputs(unittest.TestCase):
+    def test_a_pointer_to_const_is_an_input(self):
+        for n, inputs, text in (
+            (4, {0, 2}, "__kernel void k(__global const float *a, __global float *const b, __constant float *w, int n) { kk(a); }"),
+            (3, {0, 1}, 'extern "C" __global__ void k(const float* __restrict__ x, float const * y, float* z)\n{}'),
+            (3, {1}, "void k(int n, const double x[][COLS], double y[][COLS]) {}"),
+            (2, {0}, "void k(const float *x, float *y);\nvoid k(const float *x /* , */, // const *\n float *y) {}"),
+            (2, set(), "#if A\nvoid k(const float *x, float *y) {}\n#else\nvoid k(float *x, float *y) {}\n#endif"),
+            (2, set(), "void k(const float *x,\n#if A\nconst\n#endif\nfloat *y) {}"),
+            (1, set(), "void k(const float **x) {}"),
+            (2, set(), "void k(ARGS) {}"),
+            (1, set(), "void other(const float *x) { k(x); }"),
+        ):
+            with self.subTest(text):
+                self.assertEqual(_spec.inputs_of(text, "k", n), inputs)
+
+
 class Metrics(unittest.TestCase):
     def test_text_is_read_and_functions_are_called_in_order(self):
         result = {"time": 4.0, "n": 8}

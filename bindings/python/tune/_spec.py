@@ -66,6 +66,21 @@ def text_of(source: Union[str, "os.PathLike[str]"]) -> "tuple[str, Optional[str]
     return path, None
 
 
+_COMMENT = r"//[^\n]*|/\*(?s:.*?)\*/"
+_INPUT = r"[^*\[]*\b(?:const|__constant|constant)\b[^*\[]*[*\[][^*\[]*(?:\[[^*]*)?"  # const before its only star or first bracket
+
+
+def inputs_of(text: str, name: str, n: int) -> "set[int]":
+    """Which of a kernel's `n` arguments its own text says it only reads: pointers to const, of every definition there is. None
+    where the text is beyond this look."""
+    out = set(range(n))
+    heads = re.findall(rf"\b{re.escape(name)}\s*\(([^(){{}};]*)\)\s*\{{", re.sub(_COMMENT, " ", text))
+    for head in heads:
+        each = head.split(",")
+        out &= {i for i, one in enumerate(each) if re.fullmatch(_INPUT, one)} if len(each) >= n and "#" not in head else set()
+    return out if heads else set()
+
+
 def _type_of(dtype: Any, where: str) -> "dict[str, Any]":
     """The members that tell an element's type; structs are bytes."""
     name = getattr(dtype, "name", str(dtype))
@@ -105,7 +120,7 @@ class Writer:
     def raw(self, array: Any) -> "dict[str, Any]":
         return {"FillType": "BinaryRaw", "DataSource": self.file(array.tobytes(), ".raw")}
 
-    def argument(self, name: str, value: Any) -> "dict[str, Any]":
+    def argument(self, name: str, value: Any, is_input: bool = False) -> "dict[str, Any]":
         if not hasattr(value, "dtype") or not hasattr(value, "tobytes"):
             raise TypeError(f"argument {name}: expected a numpy array or scalar (numpy.int32(n), say), not {value!r}")
         out: "dict[str, Any]" = {"Name": name, **_type_of(value.dtype, f"argument {name}")}
@@ -118,7 +133,7 @@ class Writer:
             **out,
             "MemoryType": "Vector",
             "Size": int(value.size),
-            "AccessType": "ReadWrite" if writeable else "ReadOnly",
+            "AccessType": "ReadOnly" if is_input or not writeable else "ReadWrite",
             **self.raw(value),
         }
 
@@ -359,12 +374,15 @@ class Kernel:
 
     def _write_arguments(self, w: Writer) -> "dict[str, Any]":
         names = [f"arg{i}" for i in range(len(self.arguments))]
-        args = [w.argument(name, value) for name, value in zip(names, self.arguments)]
-        out: "dict[str, Any]" = {"Arguments": args}
+        inputs = inputs_of(self.text, self.kernel_name, len(names))
         if self.answer is not None:
             if isinstance(self.answer, str) or not hasattr(self.answer, "__len__") or len(self.answer) != len(names):
                 n = len(self.answer) if hasattr(self.answer, "__len__") else "no"
                 raise ValueError(f"answer: {n} entries for {len(names)} arguments: None where nothing is compared")
+            inputs -= {i for i, a in enumerate(self.answer) if a is not None}
+        args = [w.argument(name, value, i in inputs) for i, (name, value) in enumerate(zip(names, self.arguments))]
+        out: "dict[str, Any]" = {"Arguments": args}
+        if self.answer is not None:
             out["ReferenceArguments"] = [
                 w.expected(n, a, g, self.atol) for n, a, g in zip(names, self.answer, args) if a is not None
             ]

@@ -500,6 +500,18 @@ static void a_budget_is_read(void **state)
     spec_free(s);
 }
 
+/* Nobody sees what it held. */
+static void what_is_only_written_needs_no_value(void **state)
+{
+    static const char *const pairs[] = {"\"FillType\": \"Constant\",\n       \"FillValue\": 0.0, ", "", NULL};
+    struct spec *s = opened(pairs);
+
+    (void)state;
+    spec_free(s);
+    refuses("\"WriteOnly\", \"FillType\": \"Constant\",\n       \"FillValue\": 0.0", "\"ReadWrite\"",
+            "Arguments[1].FillValue: expected a number, that of each element, or another FillType");
+}
+
 static void bad_jobs_are_refused_by_member(void **state)
 {
     (void)state;
@@ -522,6 +534,12 @@ static void bad_jobs_are_refused_by_member(void **state)
     refuses("\"MemoryType\": \"Scalar\", \"FillValue\": 3.0", "\"MemoryType\": \"Scalar\"", "Arguments[2].FillValue");
     refuses("\"FillType\": \"Random\"", "\"FillType\": \"Script\"", "Script is not supported");
     refuses("\"FillType\": \"Random\"", "\"FillType\": \"Rnd\"", "expected one of Constant, Random");
+    refuses("\"FillType\": \"Random\",\n       \"FillValue\": 8.0", "\"FillType\": \"Constant\"",
+            "Arguments[0].FillValue: expected a number, that of each element, or another FillType");
+    refuses("\"FillType\": \"Random\"", "\"FillType\": \"Generator\", \"DataSource\": \"2 * j\"",
+            "Arguments[0].DataSource: '2 * j': unknown name 'j'");
+    refuses("\"FillType\": \"Random\"", "\"FillType\": \"BinaryRaw\", \"DataSource\": \"scale.cl\"",
+            "elements of float are 4000");
     refuses("\"Name\": \"y\"", "\"Name\": \"x\"", "'x' is the name of two arguments");
     refuses("\"KernelName\": \"plain\"", "\"Configuration\": {\"WIDTH\": 1}", "'WIDTH' is none");
     refuses("\"KernelName\": \"plain\"", "\"Configuration\": {\"PER\": 3}", "ReferenceKernel.Configuration");
@@ -660,6 +678,7 @@ int main(void)
         cmocka_unit_test(the_version_follows_the_kernel_not_the_space),
         cmocka_unit_test(a_budget_is_read),
         cmocka_unit_test(bad_jobs_are_refused_by_member),
+        cmocka_unit_test(what_is_only_written_needs_no_value),
         cmocka_unit_test(hostile_expressions_are_refused),
         cmocka_unit_test(cyclic_references_are_refused),
         cmocka_unit_test(huge_lists_are_refused),

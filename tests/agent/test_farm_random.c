@@ -212,7 +212,7 @@ static void run_seed(uint64_t seed)
 
 static void every_trial_gets_one_record_whatever_happens(void **state)
 {
-    const char *only = getenv("TUNE_TEST_SEED"), *many = getenv("TUNE_SIM_SEEDS");
+    const char *only = getenv("SIM_SEED"), *many = getenv("TUNE_SIM_SEEDS");
     const uint64_t n = many ? strtoull(many, NULL, 10) : N_SEEDS;
 
     (void)state;

@@ -137,8 +137,13 @@ struct sha256 verdict_key(const char *what, const struct sha256 *driver, const s
 static bool is_setting(const char *variable)
 {
     static const char *const of[] = {"POCL_", "TUNE_CUDA_", "TUNE_NVRTC", "CUDA_", "OCL_", "OCLGRIND", NULL};
-    static const char *const not_of[] = {
-        "POCL_CACHE_DIR=", "TUNE_NVRTC_CACHE=", "TUNE_CUDA_LOG=", "TUNE_CUDA_LIBRARY=", "TUNE_NVRTC=", NULL};
+    static const char *const not_of[] = {"OCL_ICD_VENDORS=",
+                                         "POCL_CACHE_DIR=",
+                                         "TUNE_NVRTC_CACHE=",
+                                         "TUNE_CUDA_LOG=",
+                                         "TUNE_CUDA_LIBRARY=",
+                                         "TUNE_NVRTC=",
+                                         NULL};
     bool is = false;
 
     for (int i = 0; of[i]; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Random lives of a tracker among peers that fail in every way (random_farm.h).
- * `test_tracker_sim --seeds N --first S` lives N of them, from seed S on; `--store postgres` on a server that it
- * starts.
+ * `test_tracker_sim --seeds N --first S` lives N of them, from seed S on, else from where TUNE_TEST_SEED says; `--store
+ * postgres` on a server that it starts.
  */
 #include "tests/tracker/faulty_store.h"
 #include "tests/tracker/postgres.h"
@@ -129,8 +129,11 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(nothing_acknowledged_is_lost_and_everything_ends, tell_seed),
         cmocka_unit_test_teardown(users_and_jobs_share_what_devices_there_are_whatever_comes, tell_seed),
     };
+    const char *seed = getenv("TUNE_TEST_SEED");
     int n_failed;
 
+    if (seed)
+        first_seed = 1 + strtoull(seed, NULL, 10) % 100000 * n_seeds;
     for (int i = 1; i + 1 < argc; i += 2) {
         if (strcmp(argv[i], "--seeds") == 0)
             n_seeds = strtoull(argv[i + 1], NULL, 10);

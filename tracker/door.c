@@ -306,13 +306,14 @@ static void add_shaking(struct door *d, const struct place *from, int fd)
         free(v);
 }
 
-/* A connection to the page: who asks nothing and hears nothing goes, of too many sooner; and who sends heads without
- * an end, which nng keeps: an answer is longer than an eighth of what was asked. */
+/* A connection to the page: who asks nothing and hears nothing goes, of too many sooner; who asks byte by byte and has
+ * heard nothing for twice as long; and who sends heads without an end, which nng keeps: an answer is longer than an
+ * eighth of what was asked. */
 static void end_page(const struct door *d, int fd)
 {
     const struct tcp_info info = info_of(fd);
     const uint32_t most_ms = d->n_pages > d->most / 4 ? DOOR_PAGE_CROWD_MS : DOOR_PAGE_MS;
-    const bool is_idle = info.tcpi_last_data_recv > most_ms && info.tcpi_last_data_sent > most_ms;
+    const bool is_idle = info.tcpi_last_data_sent > (info.tcpi_last_data_recv > most_ms ? most_ms : 2 * most_ms);
 
     if ((is_idle || info.tcpi_bytes_received > DOOR_BYTES + 8 * info.tcpi_bytes_acked) &&
         own_port(fd) == atomic_load(&d->page_port))

@@ -526,6 +526,38 @@ static void who_stands_still_at_the_page_does_not_stay(void **state)
     farm_stop(&f);
 }
 
+/* A byte now and then is no request either. */
+static void who_asks_the_page_byte_by_byte_does_not_stay(void **state)
+{
+    enum { N = 300 };
+    const int port = free_port();
+    char where[64];
+    struct farm f = {.more = {"--http", where, NULL}};
+    int fds[N], n_left = N;
+
+    (void)state;
+    allow_few_files();
+    snprintf(where, sizeof where, "127.0.0.1:%d", port);
+    farm_start(&f);
+    for (int i = 0; i < N; i++) {
+        fds[i] = dial(port);
+        (void)!send(fds[i], "GET / HTTP/1.1\r\nX: ", 19, MSG_NOSIGNAL);
+    }
+    for (int round = 0; round < 100 && n_left > N_CONNECTIONS / 32; round++) {
+        n_left = 0;
+        for (int i = 0; i < N; i++) {
+            n_left += !is_closed(fds[i]);
+            (void)!send(fds[i], "x", 1, MSG_NOSIGNAL);
+        }
+        clock_sleep_ms(200);
+    }
+    assert_true(n_left <= N_CONNECTIONS / 32);
+    still_serves(&f, proc_rss_bytes(f.pid), "slow ones at the page");
+    for (int i = 0; i < N; i++)
+        close(fds[i]);
+    farm_stop(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -539,6 +571,7 @@ int main(void)
         cmocka_unit_test(who_sends_the_page_heads_without_end_is_ended),
         cmocka_unit_test(strangers_of_many_addresses_are_bounded_too),
         cmocka_unit_test(who_stands_still_at_the_page_does_not_stay),
+        cmocka_unit_test(who_asks_the_page_byte_by_byte_does_not_stay),
         cmocka_unit_test(one_more_than_the_connections_there_are_is_refused),
     };
 

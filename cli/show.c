@@ -75,7 +75,9 @@ static void print_program(const struct program *p, const struct blobs *blobs)
     for (size_t i = 0; i < p->n_loops; i++)
         printf("  %s to %s, %lld times\n", p->launches[p->loops[i].first].id, p->launches[p->loops[i].last].id,
                (long long)p->loops[i].count);
-    printf("%.4g GFLOP a run\n*/\n", p->flops / 1e9);
+    if (p->flops > 0)
+        printf("%.4g GFLOP a run\n", p->flops / 1e9);
+    printf("*/\n");
 }
 
 /* A text has no use for the expected values that a program brings. */

@@ -69,6 +69,13 @@ class Restrictions(unittest.TestCase):
         self.assertEqual(_restrict.expressions_of(lambda p: True, params), [])
         self.assertEqual(_restrict.expressions_of(lambda c: c == "y", params), ["(c in {'y'})"])
 
+    def test_what_is_neither_text_nor_function_is_refused(self):
+        for bad in (3, [3]):
+            with self.assertRaisesRegex(TypeError, "a restriction is text or a function, not 3"):
+                _restrict.conditions(bad, {"a": [1]})
+        with self.assertRaisesRegex(TypeError, "metrics: expected a dict of names and texts or functions"):
+            _metrics.check(["a"], {})
+
     def test_other_objects_are_refused(self):
         class Constraint:
             def preProcess(self):

@@ -54,3 +54,11 @@ refuses "expected one of --file, --kernel-spec" tune spaces --kernel-spec blur.j
 refuses "did you mean Conditions" sh -c 'sed s/Conditions/Conditons/ blur.json >bad.json; tune spaces --kernel-spec bad.json'
 refuses "no --network" tune deploy blur.best.jsonl --kernel-spec blur.json --network vgg-16 -o x.h
 [ ! -e x.h ] || fail "a header of a refused call"
+grep -v Operations blur.json >plain.json
+"$bin/tune" show --kernel-spec plain.json -c "VEC=8 ROWS=2 GX=16 GY=1" >said || fail "show: $(cat said)"
+! grep -q GFLOP said || fail "a rate of operations that nobody named: $(cat said)"
+# Before a farm is started, for which this one has no programs.
+mkdir "$dir/alone" && cp "$bin/tune" "$dir/alone"
+sed 's/"GX", "Y"/"GXX", "Y"/' blur.json >bad.json
+refuses "LocalSize.X: 'GXX': unknown name" "$dir/alone/tune" measure --kernel-spec bad.json -c "VEC=8 ROWS=2 GX=16 GY=1"
+refuses "the config is not valid" "$dir/alone/tune" measure --kernel-spec blur.json -c "VEC=4 ROWS=1 GX=128 GY=8"

@@ -90,6 +90,10 @@ class _Work:
         mark = (named or own or [{}])[-1]
         return [r for r in own if all(r.get(k) == mark.get(k) for k in ("template_version", "fingerprint"))]
 
+    def failed(self, code: int, words: str) -> BaseException:
+        """As _program.failed, without the name of the job file, which is nobody's."""
+        return _program.failed(code, words.replace(f"{self.job}: ", ""))
+
     def close(self) -> None:
         self._folder.cleanup()
 
@@ -199,7 +203,7 @@ def tune_kernel(
         done, words = _run(work, strategy, _options_of(kernel, given, options), callback)
         records = work.records(tune_params, done)
         if not records:
-            raise _program.failed(2, words)
+            raise work.failed(2, words)
         searched = [r for r in records if r.get("purpose") == "search"]
         results = [result_of(r) for r in searched]
         winner = best_of(records)
@@ -231,7 +235,7 @@ def _run(
         args += ["--strategy", strategy]
     code, words, done = _search.drive(args, None if isinstance(strategy, str) else strategy, callback)
     if code not in (0, 2):
-        raise _program.failed(code, words)
+        raise work.failed(code, words)
     return done, words
 
 
@@ -511,7 +515,7 @@ class Runner:
         assert self._end
         if self._closed:
             return "the runner was closed"
-        return str(_program.failed(self._end[0], self._end[1]))
+        return str(self._work.failed(self._end[0], self._end[1]))
 
     def _follow(self) -> None:
         assert self._process

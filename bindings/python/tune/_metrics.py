@@ -55,6 +55,8 @@ def evaluate(metrics: "Mapping[str, Metric]", result: "dict[str, Any]") -> None:
 
 def check(metrics: "Mapping[str, Metric]", result: "Mapping[str, Any]") -> None:
     """Before anything is measured: is text of metrics arithmetic over what a result has? ValueError, TypeError."""
+    if not hasattr(metrics, "items"):
+        raise TypeError(f"metrics: expected a dict of names and texts or functions, not {metrics!r}")
     known = dict(result)
     for name, metric in metrics.items():
         known[name] = 1.0

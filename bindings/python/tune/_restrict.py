@@ -127,7 +127,8 @@ def conditions(
     """Expressions that a valid config meets."""
     if restrictions is None:
         return []
-    each = [restrictions] if isinstance(restrictions, str) or callable(restrictions) else restrictions
+    is_one = isinstance(restrictions, str) or callable(restrictions) or not hasattr(restrictions, "__iter__")
+    each = [restrictions] if is_one else restrictions
     out: "list[str]" = []
     for r in each:
         if isinstance(r, str):

@@ -48,7 +48,8 @@ static struct counts read_log(void)
 
 static int run(const char *trials, struct buf *said)
 {
-    const char *const args[] = {"run", WORKLOAD, "--trials", trials, "--strategy", "random", "-o", log_file, NULL};
+    const char *const args[] = {"run", WORKLOAD, "--trials", trials, "--strategy", "random", "--min-repeat-ms",
+                                "0.5", "-o",     log_file,   NULL};
 
     return tune_run(dir, args, said);
 }
@@ -56,7 +57,8 @@ static int run(const char *trials, struct buf *said)
 /* The whole way, once: interrupted, resumed, done; and again with nothing left to do. */
 static void a_run_is_interrupted_resumed_and_finished(void **state)
 {
-    const char *const args[] = {"run", WORKLOAD, "--trials", "200", "--strategy", "random", "-o", log_file, NULL};
+    const char *const args[] = {"run", WORKLOAD, "--trials", "200", "--strategy", "random", "--min-repeat-ms",
+                                "0.5", "-o",     log_file,   NULL};
     char path[300];
     struct buf said;
     struct counts first, second, third;

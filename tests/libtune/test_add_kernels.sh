@@ -20,7 +20,7 @@ fail() {
 
 # measure LOG TEMPLATE: both layers of the example with one config each of a template
 measure() {
-    "$build/bin/tune" run -q --threads "$(nproc)" --trials 1 --template "$2" -o "$dir/$1.jsonl" "dense f32 m=8 n=128 k=64" "dense f32 m=8 n=10 k=128" \
+    "$build/bin/tune" run -q --threads "$(nproc)" --trials 1 --min-repeat-ms 0.5 --template "$2" -o "$dir/$1.jsonl" "dense f32 m=8 n=128 k=64" "dense f32 m=8 n=10 k=128" \
         >"$dir/run" 2>&1 || { grep -q "no OpenCL" "$dir/run" && echo "no OpenCL device: skipped" && exit 77; fail "tune run: $(tail -3 "$dir/run")"; }
     [ -s "$dir/$1.best.jsonl" ] || fail "tune run left no best log: $(tail -3 "$dir/run")"
 }

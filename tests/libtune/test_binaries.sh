@@ -18,7 +18,7 @@ fail() {
     exit 1
 }
 
-"$bin/tune" run -q --threads $threads --trials 1 --template dense/gemm_packed -o "$dir/log.jsonl" "dense f32 m=8 n=128 k=64" "dense f32 m=8 n=10 k=128" \
+"$bin/tune" run -q --threads $threads --trials 1 --min-repeat-ms 0.5 --template dense/gemm_packed -o "$dir/log.jsonl" "dense f32 m=8 n=128 k=64" "dense f32 m=8 n=10 k=128" \
     >"$dir/out" 2>&1 || { grep -q "no OpenCL" "$dir/out" && echo "no OpenCL device: skipped" && exit 77; fail "tune run: $(tail -3 "$dir/out")"; }
 
 # deploy OPTION...: to DIR/OUT of the last option

@@ -34,7 +34,6 @@ void child_program_init(struct child_program *p)
 {
     memset(p, 0, sizeof *p);
     program_init(&p->program);
-    program_init(&p->sheet);
     blobs_init(&p->blobs, CHILD_MAX_BLOB_BYTES);
 }
 
@@ -44,7 +43,6 @@ void child_program_fini(struct child *c, struct child_program *p)
         c->ops->unload(p->loaded);
     free(p->report.log);
     program_fini(&p->program);
-    program_fini(&p->sheet);
     blobs_fini(&p->blobs);
 }
 
@@ -97,16 +95,13 @@ enum err child_sheet_read(struct child *c, struct child_program *p, const char *
     const struct blob *text;
     enum err e = workdir_load_blob(c->dir, hex, &p->blobs, why);
 
-    if (!e)
-        e = program_copy(&p->program, &p->sheet, why);
     if (e)
         return e;
     text = blobs_get(&p->blobs, hex);
-    program_drop_passes(&p->sheet);
-    e = program_sheet_read((const char *)text->data, text->n_bytes, &p->sheet, why);
+    e = program_sheet_read((const char *)text->data, text->n_bytes, &p->program, why);
     if (e)
         return e;
-    program_each_blob(&p->sheet, read_blob, &r);
+    program_each_blob(&p->program, read_blob, &r);
     return r.e;
 }
 
@@ -222,19 +217,10 @@ void child_words(const struct child *c, enum err e, const struct why *why, const
         text->data[MAX_WHY_BYTES] = '\0';
 }
 
-/* How many passes of a program or a sheet are run before anything is timed: of a sheet's the first; the others are for
- * what proves fast enough to be a candidate (child_time). */
-static size_t passes_before_timing(const struct child_program *p, const struct program **from)
-{
-    *from = p->sheet.n_passes ? &p->sheet : &p->program;
-    return p->sheet.n_passes ? 1 : (*from)->n_passes;
-}
-
+/* One pass has no other to compare its launches with. */
 static bool ran_once(const struct child_program *p)
 {
-    const struct program *from;
-
-    return passes_before_timing(p, &from) == 1;
+    return verify_n_before(&p->program) == 1;
 }
 
 /* Each pass has the limit of a run to itself, the first one more for compiling. *late_ns: what the first pass's
@@ -242,8 +228,7 @@ static bool ran_once(const struct child_program *p)
  * pass nobody knows: all they took, of which timing takes a run off. */
 static enum err verify_passes(struct child *c, struct child_program *p, int64_t *late_ns, struct why *why)
 {
-    const struct program *from;
-    const size_t n = passes_before_timing(p, &from);
+    const size_t n = verify_n_before(&p->program);
     struct verify_report report;
     int64_t first_ns = 0;
     enum err e = ERR_OK;
@@ -251,7 +236,7 @@ static enum err verify_passes(struct child *c, struct child_program *p, int64_t 
     *late_ns = 0;
     for (size_t i = 0; !e && i < n; i++) {
         child_at(c, i == 0 ? "first" : "verify", SANDBOX_NOWHERE);
-        e = verify_pass(c->ops, p->loaded, from, &p->blobs, i, &report, why);
+        e = verify_before(c->ops, p->loaded, &p->program, &p->blobs, i, &report, why);
         if (i == 0)
             first_ns = report.run_ns;
         if (ran_once(p))

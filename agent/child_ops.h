@@ -41,7 +41,6 @@ struct child {
 /* A program with all its blobs, as read from the work directory. */
 struct child_program {
     struct program program;
-    struct program sheet; /* the program with a sheet's passes; without passes: it has no sheet */
     struct blobs blobs;
     struct loaded *loaded;
     struct load_report report;
@@ -56,7 +55,7 @@ void child_drop_anchor(struct child *c);
 /* Parses the program alone; with all its blobs; then loads it on the device. */
 enum err child_program_parse(struct child *c, struct child_program *p, const char *hex, struct why *why);
 enum err child_program_read(struct child *c, struct child_program *p, const char *hex, struct why *why);
-/* Reads a sheet for it (p->sheet), and the blobs that it names. */
+/* Reads a sheet into it, and the blobs that it names. */
 enum err child_sheet_read(struct child *c, struct child_program *p, const char *hex, struct why *why);
 enum err child_program_load(struct child *c, struct child_program *p, struct why *why);
 

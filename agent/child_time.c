@@ -112,7 +112,7 @@ static void load_item(struct timed *t, int i, const cJSON *trial)
     m->program = &t->programs[i].program;
     m->loaded = t->programs[i].loaded;
     m->blobs = &t->programs[i].blobs;
-    m->runs_again = t->programs[i].sheet.n_passes > 1; /* check_candidates */
+    m->runs_again = verify_n_behind(m->program) > 0; /* check_candidates */
 }
 
 /* The anchor of the batch before, or another one in its place. */
@@ -189,53 +189,39 @@ static void judge_times(struct timed *t)
     }
 }
 
-/* How many passes of the sheet but its first are run over what the timed calls left. What is far off, or ran once, will
- * not be chosen, nor will what is slow before it is a finalist; of long calls one more pass takes as long as many
- * trials' all. */
-static size_t passes_behind_timing(const struct measure_item *m, const struct program *sheet, double known_ns,
-                                   bool proves)
+/* How many of the passes behind timing are run. What is far off, or ran once, will not be chosen, nor will what is slow
+ * before it is a finalist; of long calls one more pass takes as long as many trials' all. */
+static size_t passes_behind_timing(const struct measure_item *m, double known_ns, bool proves)
 {
     const bool is_far = m->censored || (known_ns > 0 && m->value.time_ns > FAR_OFF * known_ns);
-    size_t n = sheet->n_passes ? sheet->n_passes - 1 : 0;
+    const size_t n_all = verify_n_behind(m->program), n = verify_n_for_all(m->program);
 
     if (proves)
-        return n;
+        return n_all;
     if (is_far || m->series.calls == 1 || m->call_ns >= SLOW_CALL_NS)
         return 0;
-    while (n && sheet->passes[n].is_last)
-        n--;
     return m->call_ns >= COSTLY_CALL_NS && n > 1 ? 1 : n;
 }
 
-static void check_sheet(struct timed *t, int i, bool proves)
-{
-    struct measure_item *m = &t->items[i];
-    const struct program *sheet = &t->programs[i].sheet;
-    const size_t n = passes_behind_timing(m, sheet, t->proofs[i].known_ns, proves && !t->proofs[i].had);
-    struct verify_report report;
-
-    for (size_t k = 1; !m->e && k <= n; k++) {
-        child_at(t->child, "time", i);
-        m->e = verify_pass_over(t->child->ops, m->loaded, sheet, m->blobs, k, &report, &m->why);
-    }
-    t->proofs[i].in_part = n + 1 < sheet->n_passes && !t->proofs[i].had;
-}
-
-/* Passes over what the timed runs left: of a sheet, or one of the program's own. */
+/* Passes over what the timed runs left. */
 static void check_anew(struct timed *t, int i, bool proves)
 {
     struct measure_item *m = &t->items[i];
+    struct proof *proof = &t->proofs[i];
+    struct verify_report report;
+    size_t n;
     int64_t from;
 
     child_at(t->child, "time", i);
     if (proves && prove_watches(&t->proofs[i]))
         measure_watch(&t->batch, m);
     from = clock_now_ns();
-    child_at(t->child, "time", i);
-    if (t->programs[i].sheet.n_passes)
-        check_sheet(t, i, proves);
-    else if (!m->e && !m->censored && m->series.calls > 1 && (proves || m->call_ns < SLOW_CALL_NS))
-        m->e = verify_anew(t->child->ops, m->loaded, m->program, m->blobs, &m->why);
+    n = passes_behind_timing(m, proof->known_ns, proves && !proof->had);
+    for (size_t k = 0; !m->e && k < n; k++) {
+        child_at(t->child, "time", i);
+        m->e = verify_behind(t->child->ops, m->loaded, m->program, m->blobs, k, &report, &m->why);
+    }
+    proof->in_part = n < verify_n_behind(m->program) && !proof->had;
     m->check_ns += (double)(clock_now_ns() - from);
 }
 

@@ -49,7 +49,6 @@ static void fetch_sheet(struct fetcher *x, const struct trial *t)
 
     if (!t->sheet_name.hex[0] || program_copy(&t->program, &p, NULL))
         return;
-    program_drop_passes(&p);
     b = program_text(x, t->sheet_name.hex);
     if (b)
         x->e = program_sheet_read((const char *)b->data, b->n_bytes, &p, &x->why);

@@ -21,7 +21,7 @@ struct proof {
     enum prove how;
     bool had;        /* the job has put this very program through all of the sheet already */
     double known_ns; /* the least time of the job's that was put through, here; 0 = none */
-    bool in_part;    /* out: some of the sheet's passes were not run */
+    bool in_part;    /* out: some of the passes behind timing were not run */
 };
 
 /* By the body's word; PROVE_EACH for what it does not know, which costs, and lets nothing through. */

@@ -18,7 +18,7 @@
 #define MOST_ADDEND (1 << 16)
 #define FEW_BYTES 3 /* whose single products times SCALE_ABOVE are bytes, too */
 #define SCALE_ABOVE 19
-#define SCALE_BEYOND 0x1p20 /* by which sums are beyond 2^31 */
+#define SCALE_BEYOND 0x1p40 /* by which sums are beyond 2^31 */
 #define SCALE_BELOW 0x1p-9
 /* 3 * 2^-20 and one place less; times the addend, whose float is one more, 52.5 and something: 53. Cut, it would be 2
  * less, and with it 52. */
@@ -26,7 +26,8 @@
 #define NEAR_ADDEND (35 * 0x1p19 + 3)
 #define FAR_OFFSET 65536
 #define FAR_OFFSET_F16 32768
-#define LEAST_NEAR (1 << 22) /* whole numbers with all digits of a float */
+#define FAR_FROM_WHOLE 0x1p32 /* as whole numbers of 32 bits 0 */
+#define LEAST_NEAR (1 << 22)  /* whole numbers with all digits of a float */
 #define LEAST_NEAR_F16 (1 << 9)
 #define SHUT 0x1p-14 /* a gate, that far from 0 or 1 */
 #define LARGE_GRADIENT 0x1p20
@@ -198,7 +199,9 @@ static void liken_product(const struct workload *w, enum exact_data data, enum e
                                          .seed = t->exact.seed,
                                          .lo = -1,
                                          .hi = 1,
-                                         .step = t->dtype == DTYPE_F16 ? FAR_OFFSET_F16 : FAR_OFFSET};
+                                         .step = t->dtype == DTYPE_F16  ? FAR_OFFSET_F16
+                                                 : mode == EXPECT_MOVED ? FAR_FROM_WHOLE
+                                                                        : FAR_OFFSET};
 }
 
 /* a and -a, but for the last places. */
@@ -213,13 +216,15 @@ static void cancel(struct tensor *t)
                                      .block = t->dtype == DTYPE_F16 ? LEAST_NEAR_F16 : LEAST_NEAR};
 }
 
-/* Quotients beyond the largest float, or of 0. */
+/* Quotients beyond the largest float, or of 0; those far below 0 are 0 with the largest zero point, too. */
 static void overflow(struct tensor *t)
 {
     if (is(t, "x") && t->dtype == DTYPE_F32)
         t->exact = (struct program_fill){.kind = FILL_INT, .seed = t->exact.seed, .lo = -3, .hi = 3, .step = 0x1p126};
     else if (is(t, "scale"))
         t->exact = (struct program_fill){.kind = FILL_VALUE, .lo = 0.01};
+    else if (is(t, "zero"))
+        t->exact = (struct program_fill){.kind = FILL_VALUE, .lo = 255};
 }
 
 static void special_rnn(const struct workload *w, struct tensor *t)

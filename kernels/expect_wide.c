@@ -18,10 +18,10 @@
 #define UNSIGNED_ZERO 128
 /* Powers of two by which factors are far from 1; their products are not, or are by as much as outputs are. */
 #define WIDE_X 88
-#define TINY_W 76      /* of weights of output channels */
+#define TINY_W 100     /* of weights of output channels */
 #define BAND_X 0x1p100 /* and of inputs of a band */
-#define MOST_BAND_W 1024
-#define FEW_PRODUCTS 4 /* in sums of few, about */
+#define MOST_BAND_W 1
+#define FEW_PRODUCTS 2 /* in sums of few, about */
 #define TURNED_X (-112)
 #define TURNED_Y (-40)
 #define TURNED_X_F16 (-12)
@@ -40,9 +40,12 @@
 #define EQUAL_F32 0.01309         /* units in which powers of e of 64 and 120 are summed up with the most error */
 #define EQUAL_F16 0.00317
 #define TINY_SCALE (7 * 0x1p-43) /* of bytes; its inverse is no float: what is a half is off by a place times that */
-#define MOST_AVERAGED 0x1p60
+#define MOST_AVERAGED 0x1p100
 #define TINY_PIXEL 0x1p-20
-#define LARGE_WEIGHT 30 /* whose products with inputs up to 1500 are below 65504 */
+#define LARGE_DEVIATION 0x1p52 /* of rows: squares beyond 1e30, and finite */
+#define LARGE_DEVIATION_F16 1024
+#define ROUNDED_UP (1.890625 / 300) /* times 300 a number whose sums of up to 32 halves are mostly rounded one way */
+#define LARGE_WEIGHT 30             /* whose products with inputs up to 1500 are below 65504 */
 
 static bool is(const struct tensor *t, const char *name)
 {
@@ -114,7 +117,7 @@ static struct program_fill any_sided(const struct tensor *t, int side, int64_t b
             .kind = FILL_FLOATS, .seed = t->random.seed, .lo = 1024, .hi = 1031, .step = side, .block = t->n_elems};
     return (struct program_fill){.kind = FILL_FLOATS,
                                  .seed = t->random.seed,
-                                 .lo = half ? -14 : -126,
+                                 .lo = half ? -24 : -126, /* subnormal halves count */
                                  .hi = half ? 15 : 127,
                                  .step = side,
                                  .block = block};
@@ -278,7 +281,7 @@ static void widen_requantised(const struct workload *w, struct tensor *t)
     else if (is(t, "bias"))
         t->random = (struct program_fill){.kind = FILL_TURNS, .lo = 1, .hi = NEAR_ADDEND};
     else if (is(t, "zero"))
-        t->random = (struct program_fill){.kind = FILL_VALUE, .lo = UNSIGNED_ZERO};
+        t->random = (struct program_fill){.kind = FILL_TURNS, .lo = UNSIGNED_ZERO, .hi = UNSIGNED_ZERO + 1};
     else if (is(t, "sum_scale"))
         t->random = (struct program_fill){.kind = FILL_VALUE, .lo = 0.5};
     else if (is(t, "scale"))
@@ -347,7 +350,9 @@ static void widen_recurrent(const struct workload *w, struct tensor *t)
     else if (!relu && is(t, "bias") && workload_get(w, "cell") != 3)
         t->random = (struct program_fill){.kind = FILL_WIDE, .seed = t->random.seed, .hi = 0.5, .step = 128};
     else if (!relu && is(t, "c0"))
-        t->random = (struct program_fill){.kind = FILL_WIDE, .seed = t->random.seed, .hi = 0.5, .step = 32};
+        t->random = (struct program_fill){.kind = FILL_WIDE, .seed = t->random.seed, .hi = 0.5, .step = 256};
+    else if (!relu && is(t, "h0") && workload_get(w, "cell") != 3) /* beyond what a state becomes */
+        t->random = (struct program_fill){.kind = FILL_WIDE, .seed = t->random.seed, .hi = 0.5, .step = 8};
 }
 
 /* The bounds, sums beyond 2^24 where they are long enough; images or rows and output channels of one sign. */
@@ -451,6 +456,8 @@ static void end_reduce(const struct workload *w, struct tensor *t)
         *f = powers(t);
     else
         *f = (struct program_fill){.kind = FILL_ROWS, .lo = 0.1, .step = unit_of(w, (double)t->shape[1]), .block = row};
+    if (f->kind == FILL_ROWS && f->lo == 0.1 && w->dtype == DTYPE_F16)
+        f->step = ldexp(ROUNDED_UP, (int)floor(log2(f->step / ROUNDED_UP)));
 }
 
 /* By kind; rows are all that becomes numbers of y that lie together. */
@@ -491,16 +498,18 @@ static bool only_moves(const struct workload *w)
     return is_op(w, "transform") || is_op(w, "concat") || is_op(w, "strided_copy") || is_op(w, "gather");
 }
 
-/* Of four rows two have a variance of about epsilon, one or two a larger one. */
+/* Of four rows two have a variance of about epsilon, one or two a larger one, beyond what halves hold. */
 static struct program_fill near_epsilon(const struct workload *w, const struct tensor *x)
 {
     const bool half = x->dtype == DTYPE_F16;
     const double deviation = sqrt((double)workload_get(w, "epsilon") * NORM_UNIT);
+    const double least = fmin(fmax(deviation, half ? 0x1p-14 : 0x1p-40), 1);
+    const double most = half ? LARGE_DEVIATION_F16 : LARGE_DEVIATION;
 
     return (struct program_fill){.kind = FILL_WIDE,
                                  .seed = x->random.seed,
-                                 .hi = fmin(fmax(deviation, half ? 0x1p-14 : 0x1p-40), 1),
-                                 .step = half ? 0x1p6 : 0x1p10,
+                                 .hi = least,
+                                 .step = ldexp(1, (int)log2(most / least)),
                                  .block = x->shape[1],
                                  .zeros = x->shape[1]};
 }
@@ -535,6 +544,8 @@ static void widen_random(const struct workload *w, enum exact_data data, enum ex
             widen_floats(t);
     } else if (epilogue_bits_of(w) & EPILOGUE_REQUANT)
         widen_requantised(w, t);
+    else if (is(t, "zero") && is_op(w, "quantize")) /* 255 in the pass like it: a bound shows */
+        t->random = (struct program_fill){.kind = FILL_VALUE, .lo = 0};
     else if (is(t, "scale") && is_op(w, "add"))
         t->random = (struct program_fill){.kind = FILL_TURNS, .lo = 3.7, .hi = 0.004};
     else if (normal && is_op(w, "pool2d"))
@@ -722,6 +733,8 @@ static int64_t part_of(const struct workload *w, enum exact_data data, const str
         return is(t, "x") || is(t, "dy") ? t->n_elems / t->shape[0] : 0;
     if (is_op(w, "deformable_conv2d") && is(t, "w")) /* sums of one product alone */
         return terms_of(t);
+    if (t->dtype == DTYPE_I8 && t->n_dims >= 4 && is_product) /* sums as large as they can be are of whole windows */
+        return 0;
     if (only_moves(w) || (is_op(w, "resize2d") && !is_nearest(w)) || (is_op(w, "batch_gemm") && is(t, "w")))
         return row_of(t);
     return !is_product ? 0 : t->n_dims < 4 || dtype_is_bytes(t->dtype) ? row_of(t) : block_of(t);

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define ALIGNMENT ((uintptr_t)128) /* of a buffer's beginning: the largest vector type's */
-#define BEYOND ((size_t)1 << 20)   /* of the bands, for ever out of bounds */
+#define BEYOND ((size_t)64 << 20)  /* of the bands, for ever out of bounds: addresses, no memory */
 
 /* Buffers with fences, of the process: a device belongs to one thread. */
 static struct fence {

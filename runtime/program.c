@@ -30,7 +30,7 @@ void program_drop_passes(struct program *p)
         free(p->passes[i].fills);
     free(p->passes);
     p->passes = NULL;
-    p->n_passes = 0;
+    p->n_passes = p->n_sheet = 0;
 }
 
 void program_fini(struct program *p)

@@ -238,6 +238,7 @@ struct program {
     size_t n_loops;
     struct program_pass *passes;
     size_t n_passes;
+    size_t n_sheet; /* the last of the passes are a sheet's, which count in place of its own; 0 = it has none */
 };
 
 /* The caller's memory, all empty; fini frees what the program owns and accepts half-made ones. */
@@ -291,8 +292,8 @@ int64_t program_fold_column(const struct program_fold *f, int64_t c);
 int64_t program_fold_elem(const struct program_fold *f, int64_t i);
 
 /* Passes apart from a program: what another run is to be verified with, over buffers of the same names. A sheet is a
- * JSON object {"schema", "verify"} of at most PROGRAM_MAX_BYTES. program_sheet_read adds its passes to the
- * program's (program_drop_passes first: in their place); fills of buffers that the program lacks are left out.
+ * JSON object {"schema", "verify"} of at most PROGRAM_MAX_BYTES. program_sheet_read puts its passes behind
+ * the program's (n_sheet); fills of buffers that the program lacks are left out.
  * ERR_INPUT, ERR_LIMIT as of a program; `p` is half-made then. */
 enum err program_sheet_write(const struct program *p, struct buf *out);
 enum err program_sheet_read(const char *text, size_t n, struct program *p, struct why *why);

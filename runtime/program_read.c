@@ -690,6 +690,7 @@ enum err program_from_json(const char *text, size_t n, struct program *out, stru
 
 enum err program_sheet_read(const char *text, size_t n, struct program *p, struct why *why)
 {
+    const size_t n_before = p->n_passes;
     cJSON *o = NULL;
     int64_t schema = 0;
     enum err e = n > PROGRAM_MAX_BYTES
@@ -702,6 +703,7 @@ enum err program_sheet_read(const char *text, size_t n, struct program *p, struc
         e = json_get_i64(o, "schema", PROGRAM_SCHEMA, PROGRAM_SCHEMA, &schema, why);
     if (!e)
         e = read_list(p, o, "verify", read_sheet_pass, why);
+    p->n_sheet += p->n_passes - n_before;
     cJSON_Delete(o);
     return e ? e : program_check_sane(p, why);
 }

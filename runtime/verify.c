@@ -289,24 +289,36 @@ static enum err run_pass(struct check_run *r, struct why *why)
     return !e && r->report->n_wrong ? tell_wrong(r, why) : e;
 }
 
-static enum poison poison_of(const struct program *p, const struct program_pass *pass)
+static size_t n_own(const struct program *p)
 {
-    return (pass - p->passes) % 2 ? POISON_HIGH : POISON_NAN;
+    assert(p->n_sheet <= p->n_passes);
+    return p->n_passes - p->n_sheet;
 }
 
-enum err verify_pass(const struct device_ops *ops, struct loaded *l, const struct program *p, const struct blobs *blobs,
-                     size_t i_pass, struct verify_report *report, struct why *why)
+size_t verify_n_before(const struct program *p)
 {
-    struct check_run r = {
-        .ops = ops, .loaded = l, .program = p, .blobs = blobs, .pass = &p->passes[i_pass], .report = report};
+    return p->n_sheet ? 1 : p->n_passes;
+}
 
+enum err verify_before(const struct device_ops *ops, struct loaded *l, const struct program *p,
+                       const struct blobs *blobs, size_t i, struct verify_report *report, struct why *why)
+{
+    struct check_run r = {.ops = ops,
+                          .loaded = l,
+                          .program = p,
+                          .blobs = blobs,
+                          .pass = &p->passes[p->n_sheet ? n_own(p) + i : i],
+                          .report = report,
+                          .poison = i % 2 ? POISON_HIGH : POISON_NAN};
+
+    assert(i < verify_n_before(p));
     *report = (struct verify_report){.i_elem = -1};
-    r.poison = poison_of(p, r.pass);
     return run_pass(&r, why);
 }
 
-enum err verify_pass_over(const struct device_ops *ops, struct loaded *l, const struct program *p,
-                          const struct blobs *blobs, size_t i_pass, struct verify_report *report, struct why *why)
+/* Outputs, scratch and packed weights still hold what the runs before left there. */
+static enum err run_over(const struct device_ops *ops, struct loaded *l, const struct program *p,
+                         const struct blobs *blobs, size_t i_pass, struct verify_report *report, struct why *why)
 {
     struct check_run r = {.ops = ops,
                           .loaded = l,
@@ -317,31 +329,7 @@ enum err verify_pass_over(const struct device_ops *ops, struct loaded *l, const 
                           .poison = POISON_HIGH,
                           .keeps = true};
 
-    *report = (struct verify_report){.i_elem = -1};
     return run_pass(&r, why);
-}
-
-enum err verify_program(const struct device_ops *ops, struct loaded *l, const struct program *p,
-                        const struct blobs *blobs, struct verify_report *report, struct why *why)
-{
-    struct verify_report unwanted = {.i_elem = -1}, *v = report ? report : &unwanted;
-    struct check_run r = {.ops = ops, .loaded = l, .program = p, .blobs = blobs, .report = v};
-    enum err e = ERR_OK;
-
-    *v = (struct verify_report){.i_elem = -1};
-    if (ops->simulated) /* nothing to compare, but a recorded failure shows as it would here */
-        return ops->run(l, PHASE_RUN, NULL, NULL, why);
-    for (size_t i = 0; !e && i < p->n_passes; i++) {
-        r.pass = &p->passes[i ? p->n_passes - i : 0];
-        r.poison = poison_of(p, r.pass);
-        e = run_pass(&r, why);
-    }
-    r.keeps = true;
-    if (!e && p->n_passes > 1) { /* over what the second left: usual numbers, where the last ones' may be infinite */
-        r.pass = &p->passes[0];
-        e = run_pass(&r, why);
-    }
-    return e ? e : verify_prepare_timing(ops, l, p, blobs, why);
 }
 
 /* Does the pass fill anything otherwise than timing does? */
@@ -368,28 +356,60 @@ static void reseed(struct program_fill *f)
         f->seed ^= 1;
 }
 
-enum err verify_anew(const struct device_ops *ops, struct loaded *l, const struct program *p, const struct blobs *blobs,
-                     struct why *why)
+/* Of a program's own passes the one that is run anew: the last that fills otherwise than timing, else (*is_reseeded)
+ * the first whose checks are references, with other seeds; n_passes: neither. */
+static size_t find_anew(const struct program *p, bool *is_reseeded)
 {
-    struct verify_report report;
-    struct program other;
-    enum err e = ERR_OK;
-
+    *is_reseeded = false;
     for (size_t i = p->n_passes; i-- > 0;)
         if (fills_anew(p, &p->passes[i]))
-            return verify_pass_over(ops, l, p, blobs, i, &report, why);
-    for (size_t i = 0; i < p->n_passes; i++) {
-        if (!has_references(&p->passes[i]))
-            continue;
-        e = program_copy(p, &other, why);
-        for (size_t b = 0; !e && b < other.n_buffers; b++)
-            reseed(&other.buffers[b].fill);
-        if (!e)
-            e = verify_pass_over(ops, l, &other, blobs, i, &report, why);
-        program_fini(&other);
-        break;
-    }
+            return i;
+    *is_reseeded = true;
+    for (size_t i = 0; i < p->n_passes; i++)
+        if (has_references(&p->passes[i]))
+            return i;
+    return p->n_passes;
+}
+
+static enum err run_reseeded(const struct device_ops *ops, struct loaded *l, const struct program *p,
+                             const struct blobs *blobs, size_t i_pass, struct verify_report *report, struct why *why)
+{
+    struct program other;
+    enum err e = program_copy(p, &other, why);
+
+    for (size_t b = 0; !e && b < other.n_buffers; b++)
+        reseed(&other.buffers[b].fill);
+    if (!e)
+        e = run_over(ops, l, &other, blobs, i_pass, report, why);
+    program_fini(&other);
     return e;
+}
+
+size_t verify_n_behind(const struct program *p)
+{
+    bool is_reseeded;
+
+    return p->n_sheet ? p->n_sheet - 1 : find_anew(p, &is_reseeded) < p->n_passes;
+}
+
+size_t verify_n_for_all(const struct program *p)
+{
+    size_t n = verify_n_behind(p);
+
+    while (n && p->n_sheet && p->passes[n_own(p) + n].is_last)
+        n--;
+    return n;
+}
+
+enum err verify_behind(const struct device_ops *ops, struct loaded *l, const struct program *p,
+                       const struct blobs *blobs, size_t i, struct verify_report *report, struct why *why)
+{
+    bool is_reseeded = false;
+    const size_t i_pass = p->n_sheet ? n_own(p) + 1 + i : find_anew(p, &is_reseeded);
+
+    assert(i < verify_n_behind(p));
+    *report = (struct verify_report){.i_elem = -1};
+    return (is_reseeded ? run_reseeded : run_over)(ops, l, p, blobs, i_pass, report, why);
 }
 
 enum err verify_prepare_timing(const struct device_ops *ops, struct loaded *l, const struct program *p,
@@ -480,22 +500,61 @@ enum err verify_nudge_outputs(const struct device_ops *ops, struct loaded *l, co
     return e;
 }
 
-enum err verify_timed(const struct device_ops *ops, struct loaded *l, const struct program *p,
-                      const struct blobs *blobs, struct why *why)
+static enum err check_timed(const struct device_ops *ops, struct loaded *l, const struct program *p,
+                            const struct blobs *blobs, struct verify_report *report, struct why *why)
 {
-    struct verify_report report = {.i_elem = -1};
     struct check_run r = {
-        .ops = ops, .loaded = l, .program = p, .blobs = blobs, .report = &report, .poison = POISON_HIGH};
+        .ops = ops, .loaded = l, .program = p, .blobs = blobs, .report = report, .poison = POISON_HIGH};
     enum err e = ERR_OK;
 
-    for (size_t i = 0; !e && !ops->simulated && i < p->n_passes; i++) {
+    *report = (struct verify_report){.i_elem = -1};
+    for (size_t i = 0; !e && !ops->simulated && i < n_own(p); i++) {
         r.pass = &p->passes[i];
         if (is_as_timed(p, r.pass))
             e = run_checks(&r, why);
-        if (!e && report.n_wrong)
+        if (!e && report->n_wrong)
             e = tell_wrong(&r, why);
     }
     return e;
+}
+
+enum err verify_timed(const struct device_ops *ops, struct loaded *l, const struct program *p,
+                      const struct blobs *blobs, struct why *why)
+{
+    struct verify_report report;
+
+    return check_timed(ops, l, p, blobs, &report, why);
+}
+
+/* In the place of all the timed calls of a farm. */
+static enum err one_call(const struct device_ops *ops, struct loaded *l, const struct program *p,
+                         const struct blobs *blobs, struct verify_report *report, struct why *why)
+{
+    enum err e = verify_prepare_timing(ops, l, p, blobs, why);
+
+    if (!e)
+        e = ops->run(l, PHASE_RUN, NULL, NULL, why);
+    if (!e)
+        e = check_timed(ops, l, p, blobs, report, why);
+    return e ? e : verify_kept(ops, l, p, blobs, why);
+}
+
+enum err verify_program(const struct device_ops *ops, struct loaded *l, const struct program *p,
+                        const struct blobs *blobs, struct verify_report *report, struct why *why)
+{
+    struct verify_report unwanted, *v = report ? report : &unwanted;
+    enum err e = ERR_OK;
+
+    *v = (struct verify_report){.i_elem = -1};
+    if (ops->simulated) /* nothing to compare, but a recorded failure shows as it would here */
+        return ops->run(l, PHASE_RUN, NULL, NULL, why);
+    for (size_t i = 0; !e && i < verify_n_before(p); i++)
+        e = verify_before(ops, l, p, blobs, i, v, why);
+    if (!e)
+        e = one_call(ops, l, p, blobs, v, why);
+    for (size_t i = 0; !e && i < verify_n_behind(p); i++)
+        e = verify_behind(ops, l, p, blobs, i, v, why);
+    return e ? e : verify_prepare_timing(ops, l, p, blobs, why);
 }
 
 #define LANES 8

@@ -20,26 +20,34 @@ struct verify_report {
     int64_t run_ns; /* wall time of the last pass's launches: the first pass's holds what the driver compiles late */
 };
 
-/* Runs one pass of a device that is not simulated: fills, pack + reference + run, checks. What the program has to
- * write, the bands round its buffers and local memory hold NaN before even passes, POISON_HIGH before odd ones; an
- * output with an element left as it was, or that is NaN, is wrong; so is an input or weight that was changed. */
-enum err verify_pass(const struct device_ops *ops, struct loaded *l, const struct program *p, const struct blobs *blobs,
-                     size_t i_pass, struct verify_report *report, struct why *why);
+/* The order in which a program is verified, on farms (agent/child.c, then in another process child_time.c) and in
+ * tests: before timing the passes of verify_before; then what is timed, in buffers that hold its own data; behind it
+ * the passes of verify_behind, over all that was left. Of a sheet's passes the first is before timing, all others
+ * behind it; without one all of the program's own are before, and behind it is one of them again, on other data. */
 
-/* The same, but outputs, scratch and packed weights still hold what the runs before left there: results of other
- * inputs, which a kernel that finds them done already would keep. The bands and local memory hold POISON_HIGH; a
- * sheet's last passes leave local memory as it was, too. */
-enum err verify_pass_over(const struct device_ops *ops, struct loaded *l, const struct program *p,
-                          const struct blobs *blobs, size_t i_pass, struct verify_report *report, struct why *why);
+size_t verify_n_before(const struct program *p);
+size_t verify_n_behind(const struct program *p);
 
-/* Such a pass of a program's own, after runs on the timing fills: its last one on other data; or one that has
- * references, with other seeds. ERR_OK where there is neither. */
-enum err verify_anew(const struct device_ops *ops, struct loaded *l, const struct program *p, const struct blobs *blobs,
-                     struct why *why);
+/* Of those behind timing how many are not for what may be chosen alone: they come first. */
+size_t verify_n_for_all(const struct program *p);
 
-/* Runs every pass, the first, then the last, the one before it and so on; and of several the first once more over what
- * the second left. ERR_WRONG with words naming element and values; ERR_DEVICE as the device says. Afterwards the
- * buffers hold the timing fills again and `pack` has run on them. */
+/* The i-th pass before timing, on a device that is not simulated: fills, pack + reference + run, checks. What the
+ * program has to write, the bands round its buffers and local memory hold NaN before even passes, POISON_HIGH before
+ * odd ones; an output with an element left as it was, or that is NaN, is wrong; so is an input or weight that was
+ * changed. */
+enum err verify_before(const struct device_ops *ops, struct loaded *l, const struct program *p,
+                       const struct blobs *blobs, size_t i, struct verify_report *report, struct why *why);
+
+/* The i-th behind it: the same, but outputs, scratch and packed weights still hold what the runs before left there:
+ * results of other inputs, which a kernel that finds them done already would keep. The bands and local memory hold
+ * POISON_HIGH; a sheet's last passes leave local memory as it was, too. Of a program's own: the last one on other data
+ * than timing's; or one that has references, with other seeds. */
+enum err verify_behind(const struct device_ops *ops, struct loaded *l, const struct program *p,
+                       const struct blobs *blobs, size_t i, struct verify_report *report, struct why *why);
+
+/* Everything in that order, with a single call in the place of those that are timed. ERR_WRONG with words naming
+ * element and values; ERR_DEVICE as the device says. Afterwards the buffers hold the timing fills again and `pack` has
+ * run on them. */
 enum err verify_program(const struct device_ops *ops, struct loaded *l, const struct program *p,
                         const struct blobs *blobs, struct verify_report *report, struct why *why);
 

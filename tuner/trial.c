@@ -55,11 +55,11 @@ static void protocol_of(const struct trial_batch *b, char out[32])
              b->is_told ? "+told" : "");
 }
 
-/* Where energy counts an agent does not know who wins. A best that was not verified in full may have nobody behind it
- * who was, and what is for comparison alone may be all there is. */
+/* Nobody chooses a bridge. Where energy counts an agent does not know who wins. A best that was not verified in full
+ * may have nobody behind it who was, and what is for comparison alone may be all there is. */
 static const char *how_proven(const struct trial_batch *b, const struct task *t, enum trial_kind kind)
 {
-    if (b->is_told || *b->job->objective)
+    if (kind != TRIAL_BRIDGE && (b->is_told || *b->job->objective))
         return "each";
     if (kind == TRIAL_SEARCH && t && t->i_best >= 0 && record_proof(&t->all[t->i_best].record) < PROOF_FULL)
         return "winner";

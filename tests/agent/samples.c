@@ -16,6 +16,8 @@ const char sample_slower[] =
 const char sample_wrong[] = HEAD "    y[i] = x[i] + (i == 77 ? 2.0f : 1.0f);\n}\n";
 /* Of a device that counts, wrong in its second run alone. */
 const char sample_second[] = HEAD "    y[i] = x[i] + 1.0f; /* second */\n}\n";
+/* Of a device that counts, writes nothing in every eighth run. */
+const char sample_lapse[] = HEAD "    y[i] = x[i] + 1.0f; /* lapse */\n}\n";
 /* Keeps what stands there when it is smaller. */
 const char sample_stale[] = HEAD "    if (!(y[i] <= x[i] + 1.0f))\n        y[i] = x[i] + 1.0f;\n}\n";
 const char sample_broken[] = HEAD "    y[i] = x[i] + no_such_name;\n}\n";

@@ -335,13 +335,13 @@ static void every_element_of_a_folded_output_is_compared(void **state)
 
         output[i] = (float)((i / (INNER * COLS) * OF + col) * INNER + i % INNER);
     }
-    assert_int_equal(verify_pass(&ops, NULL, &p, &blobs, 0, &report, &why), ERR_OK);
+    assert_int_equal(verify_before(&ops, NULL, &p, &blobs, 0, &report, &why), ERR_OK);
     assert_int_equal(report.n_compared, N);
     for (int i = 0; i < N; i += 7) {
         const float right = output[i];
 
         output[i] = right + 1;
-        assert_int_equal(verify_pass(&ops, NULL, &p, &blobs, 0, &report, &why), ERR_WRONG);
+        assert_int_equal(verify_before(&ops, NULL, &p, &blobs, 0, &report, &why), ERR_WRONG);
         assert_int_equal(report.i_elem, i);
         output[i] = right;
     }
@@ -394,8 +394,9 @@ static void a_sheet_is_read_as_it_was_written(void **state)
     program_add_pass(&p, "before");
     assert_int_equal(program_sheet_read(buf_text(&text), text.len, &p, &why), ERR_OK);
     assert_int_equal(p.n_passes, 2); /* behind the program's own */
+    assert_int_equal(p.n_sheet, 1);
     program_drop_passes(&p);
-    assert_int_equal(p.n_passes, 0);
+    assert_true(p.n_passes == 0 && p.n_sheet == 0);
     assert_int_equal(program_sheet_read(buf_text(&text), text.len, &p, &why), ERR_OK);
     assert_int_equal(p.passes[0].n_fills, 2);
     assert_int_equal(p.passes[0].fills[0].fill.fold.cols, COLS);

@@ -104,7 +104,7 @@ static enum err verdict(struct fixture *f, const void *y, struct verify_report *
     memset(f->l.phases, 0, sizeof f->l.phases);
     f->l.n_phases = 0;
     why->text[0] = '\0';
-    return verify_pass(&ops, &f->l, &f->p, &f->blobs, 0, report, why);
+    return verify_before(&ops, &f->l, &f->p, &f->blobs, 0, report, why);
 }
 
 /* ---- samples ---- */
@@ -452,6 +452,7 @@ static enum err keep_what_is_small(struct loaded *l, enum launch_phase phase, in
     return run(l, PHASE_REFERENCE, device_ns, wall_ns, why);
 }
 
+/* A sheet's second pass, behind timing. */
 static void old_results_are_no_new_ones(void **state)
 {
     static const float y[1] = {2};
@@ -460,33 +461,46 @@ static void old_results_are_no_new_ones(void **state)
     struct verify_report report;
     struct why why = {""};
     struct fixture f;
-    struct program_check *c;
 
     (void)state;
     begin(&f, DTYPE_F32, 1);
+    (void)program_add_pass(&f.p, "wide");
+    f.p.n_sheet = 2;
     f.l.makes[Y] = y;
-    c = program_pass_check_add(f.pass, CHECK_SAMPLE, Y);
-    c->n = 1;
-    c->values = blob(&f, values, sizeof values);
+    for (int i = 0; i < 2; i++) {
+        struct program_check *c = program_pass_check_add(&f.p.passes[i], CHECK_SAMPLE, Y);
+
+        c->n = 1;
+        c->values = blob(&f, values, sizeof values);
+    }
     for (int i = 0; i < 2; i++) {
         const struct device_ops *of = i ? &keeping : &ops;
 
-        assert_int_equal(verify_pass(of, &f.l, &f.p, &f.blobs, 0, &report, &why), ERR_OK);
+        assert_int_equal(verify_before(of, &f.l, &f.p, &f.blobs, 0, &report, &why), ERR_OK);
         ((float *)f.l.data[Y])[0] = 3; /* of other inputs */
-        assert_int_equal(verify_pass_over(of, &f.l, &f.p, &f.blobs, 0, &report, &why), i ? ERR_WRONG : ERR_OK);
+        assert_int_equal(verify_behind(of, &f.l, &f.p, &f.blobs, 0, &report, &why), i ? ERR_WRONG : ERR_OK);
     }
     assert_true(report.got == 3 && report.wanted == 2);
     end(&f);
 }
 
-/* Runs of a kernel whose result is what it was given, but for places that look done. */
+/* Runs of a kernel whose result is what it was given, but for places that look done where it `fails`. Keeps count of
+ * what it was given. */
+static struct {
+    int32_t given[16];
+    int n;
+} ran;
+
 static enum err keep_or_copy(struct loaded *l, enum launch_phase phase, int64_t *device_ns, int64_t *wall_ns,
                              struct why *why)
 {
     float *y = l->data[Y];
+    const int32_t given = ((const int32_t *)l->data[W])[0];
 
+    if (phase == PHASE_RUN)
+        ran.given[ran.n++] = given;
     if (phase == PHASE_RUN && !(fabsf(y[0]) < 1000 && l->fails))
-        y[0] = (float)((const int32_t *)l->data[W])[0];
+        y[0] = (float)given;
     if (wall_ns)
         *wall_ns = 1;
     (void)device_ns;
@@ -494,43 +508,91 @@ static enum err keep_or_copy(struct loaded *l, enum launch_phase phase, int64_t 
     return ERR_OK;
 }
 
-/* Behind the others the first pass comes again, over the results of the second: a kernel that leaves what looks like
- * results (`fails`) shows there, and only there; also where those of the last do not look like any. */
-static void a_program_runs_over_results_of_other_inputs_too(void **state)
+/* A pass in which w is `value`, and y has to be; 3 is the program's own. */
+static void add_pass(struct fixture *f, const char *id, double value)
 {
-    static const double values[3] = {8, 9, 5000};
+    const struct program_fill fill = {.kind = FILL_VALUE, .lo = value};
+    struct program_pass *pass = program_add_pass(&f->p, id);
+    struct program_check *c = program_pass_check_add(pass, CHECK_SAMPLE, Y);
+
+    c->n = 1;
+    c->values = blob(f, &value, sizeof value);
+    if (value != 3)
+        assert_int_equal(program_pass_fill_add(pass, W, &fill), ERR_OK);
+}
+
+/* Before timing, the timed call, and what is behind it over what that left; a kernel that keeps what looks like results
+ * shows behind it, and only there. Without a sheet the last pass of other data comes again; with one its first is
+ * before, in place of all the program's, and the others behind. What the timed call wrote is compared as well. */
+static void the_order_is_before_timed_and_behind(void **state)
+{
+    static const struct {
+        const char *name;
+        int n_own, n_sheet;
+        double values[5];
+        int n_runs;
+        int32_t given[5];
+        bool shows;
+    } cases[] = {
+        {"nothing but timing's data", 1, 0, {3}, 2, {3, 3}, false},
+        {"one pass", 1, 0, {8}, 3, {8, 3, 8}, true},
+        {"own ones", 3, 0, {8, 3, 5000}, 5, {8, 3, 5000, 3, 5000}, true},
+        {"a sheet of one", 2, 1, {8, 3, 9}, 2, {9, 3}, false},
+        {"a sheet", 2, 3, {8, 3, 9, 10, 5000}, 4, {9, 3, 10, 5000}, true},
+    };
     const struct device_ops copying = {.name = "none", .run = keep_or_copy, .write = put, .read = get};
 
     (void)state;
-    for (int keeps = 0; keeps < 2; keeps++)
-        for (int n_passes = 1; n_passes <= 3; n_passes++) {
-            const bool shows = keeps && n_passes > 1;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int keeps = 0; keeps < 2; keeps++) {
+            const int n = cases[i].n_own + cases[i].n_sheet;
             struct verify_report report;
             struct why why = {""};
             struct fixture f;
+            enum err e;
 
             begin(&f, DTYPE_F32, 1);
-            if (n_passes > 1)
-                (void)program_add_pass(&f.p, "random");
-            if (n_passes > 2)
-                (void)program_add_pass(&f.p, "special");
+            program_drop_passes(&f.p);
+            for (int k = 0; k < n; k++)
+                add_pass(&f, "some", cases[i].values[k]);
+            f.p.n_sheet = (size_t)cases[i].n_sheet;
             f.l.fails = keeps;
-            for (int i = 0; i < n_passes; i++) {
-                const struct program_fill fill = {.kind = FILL_VALUE, .lo = values[i]};
-                struct program_check *c = program_pass_check_add(&f.p.passes[i], CHECK_SAMPLE, Y);
-
-                c->n = 1;
-                c->values = blob(&f, &values[i], sizeof values[i]);
-                assert_int_equal(program_pass_fill_add(&f.p.passes[i], W, &fill), ERR_OK);
-                assert_int_equal(verify_pass(&copying, &f.l, &f.p, &f.blobs, (size_t)i, &report, &why), ERR_OK);
-            }
-            assert_int_equal(verify_program(&copying, &f.l, &f.p, &f.blobs, &report, &why), shows ? ERR_WRONG : ERR_OK);
-            if (shows) {
-                assert_string_equal(report.pass, "exact");
-                assert_true(report.got == 9 && report.wanted == 8);
-            }
+            ran.n = 0;
+            e = verify_program(&copying, &f.l, &f.p, &f.blobs, &report, &why);
+            if (e != (keeps && cases[i].shows ? ERR_WRONG : ERR_OK))
+                fail_msg("%s, %s: %s", cases[i].name, keeps ? "keeps results" : "right", why.text);
+            if (!keeps)
+                assert_int_equal(ran.n, cases[i].n_runs);
+            for (int k = 0; !keeps && k < ran.n; k++)
+                assert_int_equal(ran.given[k], cases[i].given[k]);
             end(&f);
         }
+}
+
+/* Of a program with a sheet: its own passes count for what is timed, and for nothing else. */
+static void what_is_timed_is_compared_too(void **state)
+{
+    const struct device_ops copying = {.name = "none", .run = keep_or_copy, .write = put, .read = get};
+    static const double wrong[1] = {4};
+
+    (void)state;
+    for (int i_wrong = 0; i_wrong < 2; i_wrong++) {
+        struct verify_report report;
+        struct why why = {""};
+        struct fixture f;
+
+        begin(&f, DTYPE_F32, 1);
+        program_drop_passes(&f.p);
+        add_pass(&f, "exact", 8);
+        add_pass(&f, "random", 3);
+        add_pass(&f, "exact", 9);
+        f.p.n_sheet = 1;
+        f.p.passes[i_wrong].checks[0].values = blob(&f, wrong, sizeof wrong);
+        ran.n = 0;
+        assert_int_equal(verify_program(&copying, &f.l, &f.p, &f.blobs, &report, &why), i_wrong ? ERR_WRONG : ERR_OK);
+        assert_true(!i_wrong || (strcmp(report.pass, "random") == 0 && report.got == 3 && report.wanted == 4));
+        end(&f);
+    }
 }
 
 /* A run that changes what it may only read. */
@@ -557,8 +619,8 @@ static void inputs_stay_as_they_are(void **state)
         begin(&f, DTYPE_F32, 1);
         f.l.makes[Y] = y;
         f.p.buffers[W].role = roles[i];
-        assert_int_equal(verify_pass(&ops, &f.l, &f.p, &f.blobs, 0, &report, &why), ERR_OK);
-        assert_int_equal(verify_pass(&changing, &f.l, &f.p, &f.blobs, 0, &report, &why), i < 2 ? ERR_WRONG : ERR_OK);
+        assert_int_equal(verify_before(&ops, &f.l, &f.p, &f.blobs, 0, &report, &why), ERR_OK);
+        assert_int_equal(verify_before(&changing, &f.l, &f.p, &f.blobs, 0, &report, &why), i < 2 ? ERR_WRONG : ERR_OK);
         assert_true(i == 2 || strstr(why.text, "only read"));
         end(&f);
     }
@@ -671,7 +733,8 @@ int main(void)
         cmocka_unit_test(fills_are_those_of_the_pass_and_then_of_timing),
         cmocka_unit_test(every_pass_counts),
         cmocka_unit_test(old_results_are_no_new_ones),
-        cmocka_unit_test(a_program_runs_over_results_of_other_inputs_too),
+        cmocka_unit_test(the_order_is_before_timed_and_behind),
+        cmocka_unit_test(what_is_timed_is_compared_too),
         cmocka_unit_test(inputs_stay_as_they_are),
         cmocka_unit_test(what_timed_calls_must_not_write_is_as_before),
         cmocka_unit_test(outputs_are_put_a_little_off),

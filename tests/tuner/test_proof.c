@@ -126,6 +126,7 @@ static void trials_say_who_is_put_through_all_passes(void **state)
     b.is_told = false;
     strcpy(job.objective, "edp"); /* an agent does not know who wins */
     expect_proof(&t, &b, TRIAL_FINAL, c, "each", true);
+    expect_proof(&t, &b, TRIAL_BRIDGE, c, "no", true);
     trial_batch_fini(&b);
     job_fini(&job);
     task_fini(&t);

@@ -279,7 +279,8 @@ struct found {
     const struct onnx_value *mask;  /* that is added, NULL: none */
     const struct onnx_value *which; /* logits are replaced where it is 0, or with `shows` unset where it is 1 */
     bool shows;
-    double hidden; /* what they are replaced by */
+    double hidden;             /* what they are replaced by */
+    struct graph_shape masked; /* of the logits where they are masked; rank 0: they are not */
 };
 
 static bool is_node(const Onnx__NodeProto *node, const char *op)
@@ -322,13 +323,26 @@ static const struct onnx_value *without_nan(const struct onnx_import *m, const s
                : NULL;
 }
 
+/* What a node gives the leading dimensions of in others, those of heads and batches as one, say; NULL: nothing of that.
+ */
+static const struct onnx_value *regrouped(const struct onnx_import *m, const struct onnx_value *v)
+{
+    const struct onnx_value *x = is_node(v->maker, "Reshape") ? onnx_in(m, v->maker, 0) : NULL;
+    const struct graph_shape *a = &v->shape, *b = x ? &x->shape : a;
+
+    return onnx_is_activation(x) && a->rank > 2 && b->rank > 2 && a->dim[a->rank - 1] == b->dim[b->rank - 1] &&
+                   a->dim[a->rank - 2] == b->dim[b->rank - 2]
+               ? x
+               : NULL;
+}
+
 /* Goes from what is multiplied by the values back to what softmax reads; NULL: there is no softmax of rows. */
 static const struct onnx_value *logits_of(const struct onnx_import *m, const struct onnx_value *v, struct found *f)
 {
     size_t n_readers = 1;
 
     while (take(f, v, n_readers)) {
-        const struct onnx_value *x = without_nan(m, v);
+        const struct onnx_value *x = without_nan(m, v), *grouped = regrouped(m, v);
         const bool passes = is_node(v->maker, "Dropout") || is_node(v->maker, "Identity") || is_node(v->maker, "Cast");
 
         n_readers = x ? 2 : 1;
@@ -339,9 +353,9 @@ static const struct onnx_value *logits_of(const struct onnx_import *m, const str
 
             return axis == -1 || axis == v->shape.rank - 1 ? onnx_in(m, v->maker, 0) : NULL;
         }
-        if (!x && (!passes || !v->is_float))
+        if (!x && !grouped && (!passes || !v->is_float))
             return NULL;
-        v = x ? x : onnx_in(m, v->maker, 0);
+        v = x ? x : grouped ? grouped : onnx_in(m, v->maker, 0);
     }
     return NULL;
 }
@@ -386,6 +400,14 @@ static bool is_causal(const struct onnx_value *v, double shown, double hides, in
     return *past >= 0;
 }
 
+/* All that masks them finds the logits in one shape. */
+static bool masks_in(struct found *f, const struct graph_shape *logits)
+{
+    if (f->masked.rank == 0)
+        f->masked = *logits;
+    return graph_same_shape(&f->masked, logits);
+}
+
 static bool take_mask(struct found *f, const struct onnx_value *mask, const struct graph_shape *logits)
 {
     const int64_t q = logits->dim[logits->rank - 2], k = logits->dim[logits->rank - 1];
@@ -410,7 +432,7 @@ static bool take_where(const struct onnx_import *m, struct found *f, const struc
 
     f->shows = logits == a;
     if (!is_number(f->shows ? b : a, &f->hidden) || f->hidden > HIDDEN || f->which || f->a.causal ||
-        !onnx_is_activation(logits) || !graph_same_shape(&logits->shape, s))
+        !onnx_is_activation(logits) || !graph_same_shape(&logits->shape, s) || !masks_in(f, s))
         return false;
     f->a.causal = is_causal(which, f->shows, !f->shows, q, k, &f->a.past);
     f->which = f->a.causal ? NULL : which;
@@ -426,7 +448,9 @@ static bool is_product(const struct onnx_import *m, const struct onnx_value *v)
     for (int n = 0; n < 4 && onnx_is_activation(v) && v->maker; n++) {
         if (is_node(v->maker, "MatMul"))
             return true;
-        if (is_node(v->maker, "Where"))
+        if (regrouped(m, v))
+            v = regrouped(m, v);
+        else if (is_node(v->maker, "Where"))
             v = onnx_in(m, v->maker, onnx_is_activation(onnx_in(m, v->maker, 1)) ? 1 : 2);
         else if (v->is_float &&
                  (is_node(v->maker, "Cast") || is_node(v->maker, "Identity") || is_node(v->maker, "Add")))
@@ -443,7 +467,7 @@ static bool take_sum(const struct onnx_import *m, struct found *f, const struct 
     const struct onnx_value *logits = is_product(m, a) ? a : b, *mask = logits == a ? b : a;
 
     if (!onnx_is_activation(logits) || !graph_same_shape(&logits->shape, &(*v)->shape) ||
-        !take_mask(f, mask, &logits->shape))
+        !masks_in(f, &logits->shape) || !take_mask(f, mask, &logits->shape))
         return false;
     *v = logits;
     return true;
@@ -459,6 +483,8 @@ static bool find_product(const struct onnx_import *m, const struct onnx_value *v
             is_scaled = true;
         else if (v->is_float && (is_node(v->maker, "Cast") || is_node(v->maker, "Identity")))
             v = onnx_in(m, v->maker, 0);
+        else if (regrouped(m, v))
+            v = regrouped(m, v);
         else if (is_scaled || !(is_node(v->maker, "Where") ? take_where(m, f, &v)
                                 : is_node(v->maker, "Add") ? take_sum(m, f, &v)
                                                            : false))
@@ -515,6 +541,26 @@ static bool see_keys(const struct onnx_import *m, const struct onnx_value *v, st
     return true;
 }
 
+/* Heads and batches that products have as one in the dimensions in which logits are masked; false: they are others. */
+static bool ungroup(struct found *f, const struct graph_shape *product)
+{
+    struct onnx_heads *of[] = {&f->a.q, &f->a.k, &f->a.v};
+
+    if (f->masked.rank == 0 || graph_same_shape(&f->masked, product))
+        return true;
+    for (int i = 0; i < 3; i++) {
+        struct graph_shape shape = of[i]->view.shape;
+
+        shape.dim[0] = f->masked.dim[0];
+        shape.dim[1] = f->masked.dim[1];
+        if (f->masked.rank != AXES || product->rank != AXES - 1 ||
+            onnx_shape_elems(&shape) != onnx_shape_elems(&of[i]->view.shape) ||
+            !onnx_view_reshape(&of[i]->view, &shape))
+            return false;
+    }
+    return true;
+}
+
 static bool find(const struct onnx_import *m, const Onnx__NodeProto *node, struct found *f)
 {
     const struct onnx_value *logits = logits_of(m, onnx_in(m, node, 0), f), *q, *k;
@@ -525,8 +571,9 @@ static bool find(const struct onnx_import *m, const Onnx__NodeProto *node, struc
     k = onnx_in(m, f->product, 1);
     unscaled(m, &q, &f->a.scale);
     unscaled(m, &k, &f->a.scale);
-    return (f->a.scale < 0 || f->a.scale > 0) && q->shape.rank == logits->shape.rank && see_heads(m, q, &f->a.q) &&
-           see_keys(m, k, &f->a.k) && see_heads(m, onnx_in(m, node, 1), &f->a.v) && onnx_heads_fit(&f->a);
+    return (f->a.scale < 0 || f->a.scale > 0) && see_heads(m, q, &f->a.q) && see_keys(m, k, &f->a.k) &&
+           see_heads(m, onnx_in(m, node, 1), &f->a.v) && q->shape.rank == onnx_out(m, f->product, 0)->shape.rank &&
+           ungroup(f, &onnx_out(m, f->product, 0)->shape) && onnx_heads_fit(&f->a);
 }
 
 /* A condition as what is added to logits: 0, or the number that hides. */

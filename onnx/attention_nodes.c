@@ -103,6 +103,16 @@ static bool add_mask(struct reading *r, const struct onnx_value *mask)
     return true;
 }
 
+/* A mask of numbers that may be constant, or left out. */
+static bool add_numbers(struct reading *r, const struct onnx_value *mask)
+{
+    struct onnx_value copied;
+
+    if (!mask || onnx_is_activation(mask))
+        return !mask || add_mask(r, mask);
+    return onnx_as_activation(r->m, mask, &copied) && add_mask(r, &copied);
+}
+
 /* The mask of the node: numbers, or truth values, of which 0 hides; the keys behind it are hidden. */
 static bool read_mask(struct reading *r)
 {
@@ -258,45 +268,76 @@ enum onnx_role onnx_attention(struct onnx_import *m, const Onnx__NodeProto *node
 
 /* ---- onnxruntime's ---- */
 
-enum { MHA_BIAS = 3, MHA_SEEN, MHA_MASK, MHA_PAST_K, MHA_PAST_V };
+enum { MHA_SEEN = 3, MHA_MASK, MHA_PAST_K, MHA_PAST_V };
 
-/* Which keys are seen, [batch][keys]: 1, else 0. */
+/* Which keys are seen: 1, else 0, [batch][keys] or [batch][queries][keys]; or how many, [batch]. */
 static bool read_seen(struct reading *r)
 {
     const struct onnx_value *seen = onnx_in(r->m, r->node, MHA_SEEN);
-    struct onnx_value row;
-    const struct onnx_value *x = &row;
+    const int64_t k = r->a.k.view.shape.dim[2], b = r->a.q.view.shape.dim[0];
+    struct onnx_value row, *at;
+    const struct onnx_value *of[] = {&row, NULL};
 
     if (!seen)
         return true;
-    if (!onnx_is_activation(seen) || seen->shape.rank != 2)
-        return refused(r, "key_padding_mask of other than a number for each key");
+    if (!onnx_is_activation(seen) || seen->shape.rank < 1 || seen->shape.rank > 3 || seen->shape.dim[0] != b)
+        return refused(r, "key_padding_mask of other than a number for each key, or a length for each of the batch");
     row = *seen;
-    row.shape = (struct graph_shape){4, {seen->shape.dim[0], 1, 1, seen->shape.dim[1]}};
-    if (!made(r, onnx_eltwise_values(r->m, r->node, "log(a)", &x, 1, 0)))
+    row.shape = seen->shape.rank == 3
+                    ? (struct graph_shape){4, {b, 1, seen->shape.dim[1], seen->shape.dim[2]}}
+                    : (struct graph_shape){4, {b, 1, 1, seen->shape.rank == 2 ? seen->shape.dim[1] : 1}};
+    if (seen->shape.rank == 1) {
+        of[1] = at = onnx_new_constant(r->m, r->node->output[0], &(struct graph_shape){1, {k}}, false);
+        for (int64_t i = 0; at && i < k; i++)
+            at->v[i] = (double)i;
+        if (!at)
+            return false;
+    }
+    if (!made(r, onnx_eltwise_values(r->m, r->node, of[1] ? "log(less(b,a))" : "log(a)", of, of[1] ? 2 : 1, 0)))
         return false;
     row = given(r);
     return add_mask(r, &row);
 }
 
+/* Queries, keys or values, `part` 0 to 2: input i, or of 5 dimensions, [batch][rows][heads][parts i ..][numbers], its
+ * part. */
+static bool read_part(const struct reading *r, size_t i, size_t part, struct onnx_heads *out)
+{
+    const struct onnx_value *x = onnx_in(r->m, r->node, i);
+    struct onnx_view *s = &out->view;
+
+    if (!onnx_is_activation(x) || x->shape.rank != 5)
+        return read_heads(r, part, "num_heads", out);
+    if (!onnx_see(x, out) || s->shape.dim[2] != onnx_attribute_int(r->node, "num_heads", 0) ||
+        s->shape.dim[3] != (int64_t)(3 - i))
+        return refused(r, "expected whole heads of queries, keys and values");
+    s->at += (int64_t)(part - i) * s->stride[3];
+    s->shape.dim[3] = s->shape.dim[4];
+    s->stride[3] = s->stride[4];
+    s->shape.rank = 4;
+    onnx_exchange_heads(s);
+    return true;
+}
+
+/* Keys and values may be in the tensor before. */
+static bool read_parts(struct reading *r)
+{
+    const size_t of_k = onnx_in(r->m, r->node, IN_K) ? IN_K : IN_Q, of_v = onnx_in(r->m, r->node, IN_V) ? IN_V : of_k;
+
+    return read_part(r, IN_Q, IN_Q, &r->a.q) && read_part(r, of_k, IN_K, &r->a.k) && read_part(r, of_v, IN_V, &r->a.v);
+}
+
 static bool read_multi_head(struct reading *r)
 {
-    const struct onnx_value *q = onnx_in(r->m, r->node, IN_Q), *mask = onnx_in(r->m, r->node, MHA_MASK);
     const struct onnx_value *past = onnx_in(r->m, r->node, MHA_PAST_K), *past_v = onnx_in(r->m, r->node, MHA_PAST_V);
 
-    if (!q || q->shape.rank != 3 || !onnx_in(r->m, r->node, IN_K) || !onnx_in(r->m, r->node, IN_V))
-        return refused(r, "queries, keys and values in one tensor");
-    if (onnx_in(r->m, r->node, MHA_BIAS))
-        return refused(r, "a bias of its own");
     if (!past != !past_v)
         return refused(r, "a cache of keys or of values alone");
     r->a.scale = onnx_attribute_real(r->node, "scale", 0);
     r->a.causal = onnx_attribute_int(r->node, "unidirectional", 0) != 0;
     r->a.past = r->cached = onnx_is_activation(past) && past->shape.rank == 4 ? past->shape.dim[2] : 0;
-    return read_heads(r, IN_Q, "num_heads", &r->a.q) && read_heads(r, IN_K, "num_heads", &r->a.k) &&
-           read_heads(r, IN_V, "num_heads", &r->a.v) && join_cache(r, past, 1, &r->a.k) &&
-           join_cache(r, past_v, 2, &r->a.v) && read_seen(r) &&
-           (!mask || (onnx_is_activation(mask) ? add_mask(r, mask) : refused(r, "a constant bias of its products")));
+    return read_parts(r) && join_cache(r, past, 1, &r->a.k) && join_cache(r, past_v, 2, &r->a.v) && read_seen(r) &&
+           add_numbers(r, onnx_in(r->m, r->node, MHA_MASK));
 }
 
 enum onnx_role onnx_multi_head_attention(struct onnx_import *m, const Onnx__NodeProto *node)
@@ -364,7 +405,7 @@ static bool check_group_query(const struct reading *r)
 
 static bool read_group_query(struct reading *r)
 {
-    const struct onnx_value *past = onnx_in(r->m, r->node, GQA_PAST_K), *bias = onnx_in(r->m, r->node, GQA_BIAS);
+    const struct onnx_value *past = onnx_in(r->m, r->node, GQA_PAST_K);
     const int64_t window = onnx_attribute_int(r->node, "local_window_size", -1);
 
     r->softcap = onnx_attribute_real(r->node, "softcap", 0);
@@ -374,8 +415,7 @@ static bool read_group_query(struct reading *r)
     return check_group_query(r) && read_heads(r, IN_Q, "num_heads", &r->a.q) &&
            read_heads(r, IN_K, "kv_num_heads", &r->a.k) && read_heads(r, IN_V, "kv_num_heads", &r->a.v) &&
            join_cache(r, past, 1, &r->a.k) && join_cache(r, onnx_in(r->m, r->node, GQA_PAST_V), 2, &r->a.v) &&
-           (!bias || (onnx_is_activation(bias) ? add_mask(r, bias) : refused(r, "a constant bias of its products"))) &&
-           (window < 1 || hide_around(r, window - 1, -1));
+           add_numbers(r, onnx_in(r->m, r->node, GQA_BIAS)) && (window < 1 || hide_around(r, window - 1, -1));
 }
 
 enum onnx_role onnx_group_query_attention(struct onnx_import *m, const Onnx__NodeProto *node)

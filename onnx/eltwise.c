@@ -85,6 +85,7 @@ static const struct rule {
     {"Sub", "sub(a,b)", {{NULL, 0}}, false},
     {"Sum", "add(a,b)", {{NULL, 0}}, true},
     {"Swish", "mul(a,sigmoid(mul(a,$alpha)))", {{"alpha", 1}}, false},
+    {"Swish/quick", "mul(a,sigmoid(mul(a,$alpha)))", {{"alpha", 1.702}}, false},
     {"Tan", "tan(a)", {{NULL, 0}}, false},
     {"Tanh", "tanh(a)", {{NULL, 0}}, false},
     {"ThresholdedRelu", "where(less($alpha,a),a,0)", {{"alpha", 1}}, false},

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "onnx/expand.h"
 
+#include "core/buf.h"
+#include "onnx/model.h"
+
 #include <assert.h>
 #include <ctype.h>
 #include <stdbool.h>
@@ -11,6 +14,7 @@
 #define MAX_NAME 300
 #define MAX_ARGUMENTS 16
 #define MAX_TEXT 1024
+#define MOST_ATTRIBUTES 2 /* of an expansion's node */
 
 /* The scale s of a tensor's bytes, and p, their zero point before it is rounded. */
 #define DYNAMIC                                                                                                        \
@@ -21,7 +25,7 @@
  * front. An argument is an input by its number or what a node before gave, a letter; `to` is one too, or `$` with the
  * number of an output, or `$*`, all of them. A node whose argument `?` marks is left out where that one is, and so is
  * what it would give.
- * `@`: it has the operator's attributes, and what follows. Op #: a number. */
+ * `@`: it has the operator's attributes, and what follows: numbers, or `name=[number,number ..]`. Op #: a number. */
 static const struct expansion {
     const char *op, *text;
 } expansions[] = {
@@ -50,11 +54,14 @@ static const struct expansion {
     {"com.microsoft.DynamicQuantizeMatMul", DYNAMIC
      "q=Round(p);u=QuantizeLinear(0,s,q)output_dtype=2;a=DequantizeLinear(u,s,q);b=DequantizeLinear(1,2,3)axis=-1;"
      "!y=MatMul(a,b);$0=Add(y,?4);"},
+    {"com.microsoft.DynamicQuantizeLSTM",
+     "w=DequantizeLinear(1,8,9)axis=0;r=DequantizeLinear(2,10,11)axis=0;a=Transpose/last(w);b=Transpose/last(r);"
+     "!$*=LSTM(0,a,b,3,4,5,6,7)@;"},
     {"com.microsoft.MatMulNBits", "w=MatMulNBits/weights(1,2,3,4)@;!y=MatMul(0,w);$0=Add(y,?5);"},
     {"com.microsoft.Gelu", "!$0=Gelu(0);"},
+    {"com.microsoft.QuickGelu", "!$0=Swish/quick(0)@;"},
     {"com.microsoft.BiasGelu", "a=Add(0,1);!$0=Gelu(a);"},
     {"com.microsoft.FastGelu", "$1=Add(0,?1);!$0=Gelu/tanh($1);"},
-    {"com.microsoft.MultiHeadAttention", "!$*=MultiHeadAttention(0,1,2,3,4,5,6,7)@;"},
     {"com.microsoft.RotaryEmbedding", "!$0=RotaryEmbedding(0,2,3,1)@;"},
     {"com.microsoft.SkipLayerNormalization", "s=Add(0,1);$3=Add(s,?4);!$0=LayerNormalization($3,2,3)@;"},
     {"com.microsoft.SkipSimplifiedLayerNormalization", "s=Add(0,1);$3=Add(s,?3);!$0=RMSNormalization($3,2)@;"},
@@ -64,22 +71,28 @@ static const struct expansion {
 };
 
 /* A projection to queries, keys and values: without a cache, which is one tensor of both. */
-static const struct expansion projected = {
-    "com.microsoft.Attention",
-    "y=MatMul(0,1);$7=Add(y,?2);q=Attention/part($7)@part=0;k=Attention/part($7)@part=1;v=Attention/part($7)@part=2;"
-    "!$0=MultiHeadAttention(q,k,v,9,3,5)@;"};
+#define CUT "q=Attention/part($7)@part=0;k=Attention/part($7)@part=1;v=Attention/part($7)@part=2;"
+static const struct expansion projected = {"com.microsoft.Attention",
+                                           "y=MatMul(0,1);$7=Add(y,?2);" CUT "!$0=MultiHeadAttention(q,k,v,3,5)@;"};
+static const struct expansion projected_bytes = {
+    "com.microsoft.QAttention", "a=DequantizeLinear(0,3,6);b=DequantizeLinear(1,4,7)axis=-1;y=MatMul(a,b);"
+                                "$7=Add(y,?2);" CUT "!$0=MultiHeadAttention(q,k,v,5)@;"};
 
-/* A product with a number, by whether the factors' last two dimensions are exchanged. */
-#define FUSED "com.microsoft.FusedMatMul"
-static const struct expansion fused_product[2][2] = {
-    {{FUSED, "s=MatMul/alpha()@;!y=MatMul(0,1);$0=Mul(y,s);"},
-     {FUSED, "s=MatMul/alpha()@;b=Transpose/last(1);!y=MatMul(0,b);$0=Mul(y,s);"}},
-    {{FUSED, "s=MatMul/alpha()@;a=Transpose/last(0);!y=MatMul(a,1);$0=Mul(y,s);"},
-     {FUSED, "s=MatMul/alpha()@;a=Transpose/last(0);b=Transpose/last(1);!y=MatMul(a,b);$0=Mul(y,s);"}}};
+/* By whether there is one tensor of what is added to queries, keys and values, one behind the other. */
+static const struct expansion multi_head[2] = {
+    {"com.microsoft.MultiHeadAttention", "!$*=MultiHeadAttention(0,1,2,4,5,6,7)@;"},
+    {"com.microsoft.MultiHeadAttention",
+     "n=Shape(0)start=2;z=Sub(n,n);m=Add(n,n);e=Shape(3);a=Slice(3,z,n);b=Slice(3,n,m);c=Slice(3,m,e);q=Add(0,a);"
+     "k=Add(1,b);v=Add(2,c);!$*=MultiHeadAttention(q,k,v,4,5,6,7)@;"}};
+
+static bool has_input(const Onnx__NodeProto *n, size_t i)
+{
+    return i < n->n_input && n->input[i][0];
+}
 
 static bool has_cache(const Onnx__NodeProto *n)
 {
-    return n->n_input < 2 || (n->n_input > 4 && n->input[4][0]) || n->n_input > 6 || n->n_output > 1;
+    return n->n_input < 2 || has_input(n, 4) || n->n_input > 6 || n->n_output > 1;
 }
 
 /* By whether queries and keys are turned by their positions, and whether queries, keys and values are one tensor. */
@@ -120,45 +133,118 @@ static bool can_join(const Onnx__NodeProto *n)
     return n->n_input >= 5 && n->n_input <= 2 + 3 * MAX_ARGUMENTS && n->n_input % 3 == 2;
 }
 
-/* The text of a node's expansion, which may lie in `room`. */
-static const char *nodes_of(const struct expansion *e, const Onnx__NodeProto *n, char room[MAX_TEXT])
-{
-    const size_t parts = e == &joined ? (n->n_input - 2) / 3 : 0;
-    size_t at = 0;
+/* Words, positions and segments, summed and normalised; without positions those from 0 on. */
+static const struct expansion embedded = {"com.microsoft.EmbedLayerNormalization", ""};
 
-    if (e != &joined)
-        return e->text;
+static const struct expansion einsum = {"Einsum", ""};
+
+/* A product with a number, whose factors' dimensions may be in other orders. */
+static const struct expansion fused_product = {"com.microsoft.FusedMatMul", ""};
+
+/* With an activation behind it, and of convolutions a sum before that. */
+static const struct expansion fused_layers[] = {{"com.microsoft.FusedConv", ""}, {"com.microsoft.FusedGemm", ""}};
+
+static void put_joined(const Onnx__NodeProto *n, struct buf *out)
+{
+    const size_t parts = (n->n_input - 2) / 3;
+
     for (size_t i = 0; i < parts; i++)
-        at += (size_t)snprintf(room + at, MAX_TEXT - at, "%c=DequantizeLinear(%zu,%zu,%zu);", (char)('a' + i),
-                               2 + 3 * i, 3 + 3 * i, 4 + 3 * i);
-    at += (size_t)snprintf(room + at, MAX_TEXT - at, "!y=Concat(");
+        buf_printf(out, "%c=DequantizeLinear(%zu,%zu,%zu);", (char)('a' + i), 2 + 3 * i, 3 + 3 * i, 4 + 3 * i);
+    buf_puts(out, "!y=Concat(");
     for (size_t i = 0; i < parts; i++)
-        at += (size_t)snprintf(room + at, MAX_TEXT - at, "%s%c", i ? "," : "", (char)('a' + i));
-    at += (size_t)snprintf(room + at, MAX_TEXT - at, ")@;$0=QuantizeLinear(y,0,1);");
-    assert(at < MAX_TEXT);
-    return room;
+        buf_printf(out, "%s%c", i ? "," : "", (char)('a' + i));
+    buf_puts(out, ")@;$0=QuantizeLinear(y,0,1);");
+}
+
+static void put_embedded(const Onnx__NodeProto *n, struct buf *out)
+{
+    buf_puts(out, has_input(n, 8) ? "p=Gather(3,8);" : "n=Shape(0)start=1;z=Sub(n,n);p=Slice(3,z,n);");
+    if (has_input(n, 7))
+        buf_puts(out, "$1=ReduceSum(7)axes=[1]keepdims=0;");
+    buf_puts(out, "w=Gather(2,0);g=Gather(?4,1);a=Add(w,p);$2=Add(a,?g);!$0=LayerNormalization($2,5,6)@;");
 }
 
 /* Is a whole number of a node's attributes other than 0? */
 static bool is_set(const Onnx__NodeProto *n, const char *name)
 {
-    bool set = false;
+    const Onnx__AttributeProto *a = onnx_attribute(n, name);
 
-    for (size_t i = 0; i < n->n_attribute; i++)
-        if (n->attribute[i]->name && strcmp(n->attribute[i]->name, name) == 0)
-            set = n->attribute[i]->i != 0;
-    return set;
+    return a && a->i != 0;
+}
+
+/* A factor in the order of a product's; the letter that it then has, or its number. */
+static char put_factor(const Onnx__NodeProto *n, char factor, const char *turns_batch, const char *turns,
+                       const char *letters, struct buf *out)
+{
+    if (is_set(n, turns_batch)) {
+        buf_printf(out, "%c=Transpose/batch(%c);", letters[0], factor);
+        factor = letters[0];
+    }
+    if (!is_set(n, turns))
+        return factor;
+    buf_printf(out, "%c=Transpose/last(%c);", letters[1], factor);
+    return letters[1];
+}
+
+static void put_product(const Onnx__NodeProto *n, struct buf *out)
+{
+    const char a = put_factor(n, '0', "transBatchA", "transA", "ab", out);
+    const char b = put_factor(n, '1', "transBatchB", "transB", "cd", out);
+
+    buf_printf(out, "s=MatMul/alpha()@;!y=MatMul(%c,%c);$0=Mul(y,s);", a, b);
+}
+
+/* The activation behind a node; NULL: none of those that are operators without numbers. */
+static const char *activation_of(const Onnx__NodeProto *n)
+{
+    static const char *const known[] = {"Relu", "Tanh", "Sigmoid"};
+    const Onnx__AttributeProto *a = onnx_attribute(n, "activation");
+
+    for (size_t i = 0; a && i < sizeof known / sizeof known[0]; i++)
+        if (a->s.len == strlen(known[i]) && memcmp(a->s.data, known[i], a->s.len) == 0)
+            return known[i];
+    return NULL;
+}
+
+static void put_layer(const Onnx__NodeProto *n, const char *op, struct buf *out)
+{
+    buf_printf(out, "!y=%s(0,1,2)@;%s$0=%s(%c);", op, has_input(n, 3) ? "z=Add(y,3);" : "", activation_of(n),
+               has_input(n, 3) ? 'z' : 'y');
+}
+
+/* The text of a node's expansion, which may lie in `room`. */
+static const char *nodes_of(const struct expansion *e, const Onnx__NodeProto *n, char room[MAX_TEXT])
+{
+    struct buf text;
+
+    if (e == &einsum)
+        return onnx_einsum_nodes(onnx_attribute(n, "equation"), n->n_input, room, MAX_TEXT) ? room : "";
+    if (e->text[0])
+        return e->text;
+    buf_init(&text, MAX_TEXT);
+    if (e == &joined)
+        put_joined(n, &text);
+    else if (e == &embedded)
+        put_embedded(n, &text);
+    else if (e == &fused_product)
+        put_product(n, &text);
+    else
+        put_layer(n, e == &fused_layers[0] ? "Conv" : "Gemm", &text);
+    assert(!text.failed && text.len < MAX_TEXT);
+    memcpy(room, buf_text(&text), text.len + 1);
+    buf_fini(&text);
+    return room;
 }
 
 /* The form of GroupQueryAttention that a node has. */
 static const struct expansion *group_query_of(const Onnx__NodeProto *n)
 {
-    return &group_query[is_set(n, "do_rotary")][n->n_input < 2 || !n->input[1][0]];
+    return &group_query[is_set(n, "do_rotary")][!has_input(n, 1)];
 }
 
 static const struct expansion *expansion_of(const Onnx__NodeProto *n)
 {
-    char op[MAX_NAME];
+    char op[MAX_NAME], room[MAX_TEXT];
 
     snprintf(op, sizeof op, "%.100s%s%.100s", is_own_domain(n->domain) ? "" : n->domain,
              is_own_domain(n->domain) ? "" : ".", n->op_type ? n->op_type : "");
@@ -167,12 +253,21 @@ static const struct expansion *expansion_of(const Onnx__NodeProto *n)
             return &expansions[i];
     if (strcmp(joined.op, op) == 0)
         return can_join(n) ? &joined : NULL;
-    if (strcmp(FUSED, op) == 0)
-        return is_set(n, "transBatchA") || is_set(n, "transBatchB")
-                   ? NULL
-                   : &fused_product[is_set(n, "transA")][is_set(n, "transB")];
+    if (strcmp(fused_product.op, op) == 0)
+        return &fused_product;
+    for (size_t i = 0; i < 2; i++)
+        if (strcmp(fused_layers[i].op, op) == 0)
+            return activation_of(n) ? &fused_layers[i] : NULL;
     if (strcmp(projected.op, op) == 0)
         return has_cache(n) ? NULL : &projected;
+    if (strcmp(projected_bytes.op, op) == 0)
+        return has_input(n, 8) || n->n_output > 1 ? NULL : &projected_bytes;
+    if (strcmp(multi_head[0].op, op) == 0)
+        return &multi_head[has_input(n, 3)];
+    if (strcmp(embedded.op, op) == 0)
+        return &embedded;
+    if (strcmp(einsum.op, op) == 0)
+        return *nodes_of(&einsum, n, room) ? &einsum : NULL;
     return strcmp(group_query[0][0].op, op) == 0 ? group_query_of(n) : NULL;
 }
 
@@ -229,12 +324,13 @@ static Onnx__AttributeProto *new_attribute(struct expanding *x, const char *name
     return a;
 }
 
-/* Does an attribute say what is so anyhow? */
+/* Does an attribute say what is so anyhow, or what the text has said? */
 static bool says_nothing(const Onnx__AttributeProto *a)
 {
     return a->name &&
-           (((strcmp(a->name, "channels_last") == 0 || strncmp(a->name, "transBatch", 10) == 0) && a->i == 0) ||
-            (strcmp(a->name, "opset") == 0 && a->i >= 13));
+           ((strcmp(a->name, "channels_last") == 0 && a->i == 0) || (strcmp(a->name, "opset") == 0 && a->i >= 13) ||
+            strcmp(a->name, "mask_index_type") == 0 || strncmp(a->name, "transBatch", 10) == 0 ||
+            strncmp(a->name, "activation_", 11) == 0 || strcmp(a->name, "activation") == 0);
 }
 
 /* The attributes of the operator that say something. */
@@ -248,29 +344,35 @@ static void take_attributes(const struct expanding *x, Onnx__NodeProto *out)
     }
 }
 
-/* Behind the arguments: `@`, `name=number`, or both; to the `;`. */
+/* "name=number" or "name=[number,number ..]"; what is behind it. */
+static const char *put_attribute(struct expanding *x, Onnx__NodeProto *out, const char *p)
+{
+    const char *is = strchr(p, '=');
+    const bool list = is && is[1] == '[';
+    Onnx__AttributeProto *a = new_attribute(x, p, (size_t)(is - p));
+    char *end = (char *)(uintptr_t)is + 1;
+
+    assert(is);
+    if (!a || (list && !(a->ints = taken(x, MAX_ARGUMENTS * sizeof(int64_t)))))
+        return ";";
+    a->has_i = !list;
+    a->i = list ? 0 : strtol(is + 1, &end, 10);
+    while (list && *end != ']') {
+        assert(a->n_ints < MAX_ARGUMENTS);
+        a->ints[a->n_ints++] = strtol(end + 1, &end, 10);
+    }
+    out->attribute[out->n_attribute++] = a;
+    return end + list + (end[list] == ' ');
+}
+
+/* Behind the arguments: `@`, then attributes; to the `;`. */
 static void put_attributes(struct expanding *x, Onnx__NodeProto *out, const char *p)
 {
-    Onnx__AttributeProto *a;
-    const char *end;
-
-    out->attribute = taken(x, (x->of->n_attribute + 1) * sizeof(Onnx__AttributeProto *));
-    if (!out->attribute || *p == ';')
-        return;
-    if (*p == '@') {
+    out->attribute = taken(x, (x->of->n_attribute + MOST_ATTRIBUTES) * sizeof(Onnx__AttributeProto *));
+    if (out->attribute && *p == '@')
         take_attributes(x, out);
-        p++;
-    }
-    if (*p == ';')
-        return;
-    end = strchr(p, '=');
-    assert(end);
-    a = new_attribute(x, p, (size_t)(end - p));
-    if (a) {
-        a->has_i = 1;
-        a->i = strtol(end + 1, NULL, 10);
-        out->attribute[out->n_attribute++] = a;
-    }
+    for (p += *p == '@'; out->attribute && *p != ';';)
+        p = put_attribute(x, out, p);
 }
 
 /* "#NUMBER" makes a constant. */

@@ -444,17 +444,27 @@ enum onnx_role onnx_unsqueeze(struct onnx_import *m, const Onnx__NodeProto *node
     return reshaped(m, node, &shape);
 }
 
-/* `perm` of Transpose, the axes from behind where it is left out; false where it is none. */
+/* Axis i of what Transpose gives without `perm`: the axes from behind; `last`, the last two of any exchanged; `batch`,
+ * the first one in front of the last. */
+static int64_t usual_axis(const char *op, int64_t i, int64_t rank)
+{
+    if (strcmp(op, "Transpose/last") == 0)
+        return i < rank - 2 ? i : 2 * rank - 3 - i;
+    if (strcmp(op, "Transpose/batch") == 0)
+        return i < rank - 2 ? i + 1 : i == rank - 2 ? 0 : i;
+    return rank - 1 - i;
+}
+
+/* False where `perm` is none. */
 static bool read_perm(const Onnx__NodeProto *node, int rank, int *out)
 {
     const Onnx__AttributeProto *a = onnx_attribute(node, "perm");
-    const bool last = strchr(node->op_type, '/'); /* the last two of any */
     unsigned seen = 0;
 
-    if ((a && a->n_ints != (size_t)rank) || (last && rank < 2))
+    if ((a && a->n_ints != (size_t)rank) || (strchr(node->op_type, '/') && rank < 2))
         return false;
     for (int i = 0; i < rank; i++) {
-        const int64_t axis = a ? a->ints[i] : last && i < rank - 2 ? i : last ? 2 * rank - 3 - i : rank - 1 - i;
+        const int64_t axis = a ? a->ints[i] : usual_axis(node->op_type, i, rank);
 
         if (axis < 0 || axis >= rank)
             return false;

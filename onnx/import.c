@@ -357,7 +357,7 @@ static enum err check_inputs(struct onnx_import *m, const Onnx__NodeProto *node,
         const struct onnx_value *v = onnx_in(m, node, i);
 
         if (v && v->kind == ONNX_UNMADE)
-            return why_set(why, ERR_INPUT, "node %.100s reads %.100s before it is made: a cycle, or out of order",
+            return why_set(why, ERR_INPUT, "node %.100s reads %.100s before it is made: a cycle",
                            node->name ? node->name : "", v->name);
         if (v && v->kind == ONNX_NOT_HERE && *role != ONNX_UNSUPPORTED)
             *role = ONNX_BEHIND;
@@ -425,6 +425,27 @@ static bool gives_floats(const struct onnx_import *m, const Onnx__NodeProto *nod
                                               : !x || x->is_float;
 }
 
+/* What nothing computes of a constant first input is computed of it as an activation, in each run. */
+static enum onnx_role run(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_operator *o)
+{
+    struct onnx_value *x = onnx_in(m, node, 0), was, copied;
+    enum onnx_role role = o->run(m, node);
+    char words[sizeof m->words];
+
+    if (role != ONNX_UNSUPPORTED || m->failed || !x || x->kind != ONNX_CONSTANT)
+        return role;
+    memcpy(words, m->words, sizeof words);
+    if (onnx_as_activation(m, x, &copied)) {
+        was = *x;
+        *x = copied;
+        role = o->run(m, node);
+        *x = was;
+    }
+    if (role == ONNX_UNSUPPORTED)
+        memcpy(m->words, words, sizeof words);
+    return role;
+}
+
 /* Node i, of which `origin` is the operator that it is counted as. */
 static enum err read_node(struct onnx_import *m, const Onnx__NodeProto *node, const char *origin, struct why *why)
 {
@@ -435,7 +456,7 @@ static enum err read_node(struct onnx_import *m, const Onnx__NodeProto *node, co
     if (e)
         return e;
     if (role == ONNX_FOLDED)
-        role = o->run(m, node);
+        role = run(m, node, o);
     if (m->failed)
         return why_set(why, ERR_LIMIT,
                        "node %.100s takes more memory than a model of this size may, or is one of over %d layers",
@@ -553,6 +574,8 @@ static enum err read_model(struct onnx_import *m, struct why *why)
     if (!e)
         e = list_values(m, why);
     if (!e)
+        e = onnx_order_nodes(m, why);
+    if (!e)
         e = count_readers(m, why);
     if (!e)
         e = read_constants(m, why);
@@ -561,7 +584,7 @@ static enum err read_model(struct onnx_import *m, struct why *why)
     if (!e)
         e = read_inputs(m, why);
     for (size_t i = 0; i < g->n_node && !e; i++)
-        e = read_node(m, g->node[i], m->origins ? m->origins[i] : NULL, why);
+        e = read_node(m, g->node[i], m->origins[i], why);
     if (!e) {
         find_outputs(m);
         onnx_mark_live(m);

@@ -221,7 +221,7 @@ static enum onnx_role multiply_constant(struct onnx_import *m, const Onnx__NodeP
 
 enum onnx_role onnx_matmul(struct onnx_import *m, const Onnx__NodeProto *node)
 {
-    struct onnx_value *a = onnx_in(m, node, 0), *b = onnx_in(m, node, 1);
+    struct onnx_value *a = onnx_in(m, node, 0), *b = onnx_in(m, node, 1), copied;
     struct onnx_view x, w;
     enum onnx_role role;
 
@@ -229,6 +229,11 @@ enum onnx_role onnx_matmul(struct onnx_import *m, const Onnx__NodeProto *node)
         return onnx_refuse(m, "expected two matrices");
     if (a->kind == ONNX_CONSTANT && onnx_is_activation(b))
         return multiply_constant(m, node, a, b);
+    if (b->kind == ONNX_CONSTANT && b->shape.rank > 2 && onnx_is_activation(a)) { /* a matrix for each of a batch */
+        if (!onnx_as_activation(m, b, &copied))
+            return m->failed ? ONNX_TUNED : ONNX_UNSUPPORTED;
+        b = &copied;
+    }
     if (b->kind == ONNX_CONSTANT || !onnx_is_activation(a))
         return onnx_is_activation(a) && !onnx_dense(m, a)             ? ONNX_UNSUPPORTED
                : new_dense(m, node, a, b, false, 1) < 0 && !m->failed ? ONNX_UNSUPPORTED
@@ -717,6 +722,7 @@ const struct onnx_operator onnx_operators[] = {
     {"Softsign", onnx_eltwise, "", ONNX_TAKES_DENSE},
     {"Sqrt", onnx_eltwise, "", ONNX_TAKES_DENSE},
     {"Swish", onnx_eltwise, " alpha ", ONNX_TAKES_DENSE},
+    {"Swish/quick", onnx_eltwise, " alpha ", ONNX_TAKES_DENSE},
     {"Tanh", onnx_eltwise, "", ONNX_TAKES_DENSE},
     {"ThresholdedRelu", onnx_eltwise, " alpha ", ONNX_TAKES_DENSE},
     {"ArgMax", onnx_arg, " axis keepdims select_last_index ", ONNX_TAKES_DENSE},
@@ -761,6 +767,7 @@ const struct onnx_operator onnx_operators[] = {
     {"Unsqueeze", onnx_unsqueeze, " axes ", ONNX_TAKES_VIEWS},
     {"Transpose", onnx_transpose, " perm ", ONNX_TAKES_VIEWS},
     {"Transpose/last", onnx_transpose, "", ONNX_TAKES_VIEWS},
+    {"Transpose/batch", onnx_transpose, "", ONNX_TAKES_VIEWS},
     {"Identity", onnx_identity, "", ONNX_TAKES_ALL},
     {"Dropout", onnx_dropout, " is_test ratio seed ", ONNX_TAKES_ALL},
     {NULL, NULL, NULL, ONNX_TAKES_DENSE},

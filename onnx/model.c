@@ -70,7 +70,9 @@ double onnx_at(const struct onnx_value *v, int64_t i)
     assert(v->kind == ONNX_CONSTANT && i >= 0);
     if (v->blocks)
         return onnx_blocks_at(v->blocks, i);
-    return v->v ? v->v[v->is_uniform ? 0 : i] : onnx_tensor_at(&v->tensor, i);
+    if (v->v)
+        return v->v[v->is_uniform ? 0 : i];
+    return v->tensor.proto ? onnx_tensor_at(&v->tensor, i) : onnx_dequantised_at(v->dequantised, i);
 }
 
 bool onnx_int_at(const struct onnx_value *v, int64_t i, int64_t *out)

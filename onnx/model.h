@@ -40,7 +40,7 @@ struct onnx_value {
     size_t n_readers; /* nodes, and one for the model's output */
     bool is_output;
     bool is_float; /* else whole numbers or truth values, computed as floats */
-    /* a constant: `v` where it was computed, else the tensor's elements */
+    /* a constant: `v` where it was computed, else the tensor's elements, else what was dequantised */
     struct onnx_tensor tensor;
     double *v;
     const struct onnx_blocks *blocks;           /* it is unpacked where it is read; NULL: no */
@@ -103,7 +103,7 @@ struct onnx_import {
     struct onnx_row *rows;
     size_t n_rows, cap_rows;
     int i_row;                  /* 1 + that of the node read last; 0: it is not counted */
-    const char *const *origins; /* [nodes] the operators that they are counted as (expand.h); NULL: their own */
+    const char *const *origins; /* [nodes] the operators that they are counted as (expand.h), NULL: their own */
     int64_t opset;
     const struct onnx_options *options; /* while it is read */
     int outputs[GRAPH_MAX_OUTPUTS];     /* layers */
@@ -159,6 +159,10 @@ bool onnx_is_rms(const struct onnx_layer *l);
 bool onnx_norm_rows(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x, int axis,
                     double epsilon, bool centres, const struct onnx_value *const weights[2], enum onnx_role *role);
 
+/* Puts the nodes, whose values are listed, each behind those that it reads, in the file's order else; of a cycle one is
+ * left in front. ERR_LIMIT: more memory than a model of this size may take. */
+enum err onnx_order_nodes(struct onnx_import *m, struct why *why);
+
 /* The node that made a value has become part of a later one: it counts as folded. */
 void onnx_fold_maker(struct onnx_import *m, const struct onnx_value *v);
 
@@ -179,6 +183,12 @@ const Onnx__AttributeProto *onnx_attribute(const Onnx__NodeProto *node, const ch
 /* Of Onnx__TensorProto__DataType: floats; whole numbers of 8 bits or more and truth values. */
 bool onnx_is_float_type(int64_t t);
 bool onnx_is_whole_type(int64_t t);
+
+/* Element i of what was whole numbers. */
+double onnx_dequantised_at(const struct onnx_dequantised *d, int64_t i);
+
+/* A constant that DequantizeLinear made of 4 bits in blocks of rows, [k][n], becomes such weights, too. */
+void onnx_join_blocks(struct onnx_import *m, struct onnx_value *v);
 
 /* Element i of weights in blocks, [k][n]. */
 double onnx_blocks_at(const struct onnx_blocks *b, int64_t i);
@@ -261,6 +271,12 @@ bool onnx_stand_in(struct onnx_import *m, const Onnx__NodeProto *node);
 /* The node's output: places of an axis of x, rows of a table, by indices of any order; both are made dense. */
 enum onnx_role onnx_gather_rows(struct onnx_import *m, const Onnx__NodeProto *node, struct onnx_value *x,
                                 struct onnx_value *at, int axis);
+
+/* Two leading dimensions of a tensor, `steps` of them along `time` (0 or 1), sequences along the other: the first
+ * lengths[b] steps of sequence b turned round. The number of each run behind both that then stands there, a constant
+ * where the lengths are; else the node's output is used. NULL: m->failed, or words. */
+struct onnx_value *onnx_steps_turned(struct onnx_import *m, const Onnx__NodeProto *node,
+                                     const struct onnx_value *lengths, int64_t steps, int time);
 
 /* An element-wise layer of values, a, b .. in the text, and behind them a number. */
 enum onnx_role onnx_eltwise_values(struct onnx_import *m, const Onnx__NodeProto *node, const char *text,

@@ -16,14 +16,20 @@
 static enum onnx_role pick(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x, int64_t run,
                            struct onnx_value *numbers, const struct graph_shape *shape)
 {
-    struct onnx_value rows = *x;
+    struct onnx_value *rows =
+        onnx_memory_take(&m->file.memory, sizeof *rows); /* a constant is read when it is written */
     enum onnx_role role;
 
     assert(run > 0 && onnx_shape_elems(&x->shape) % run == 0);
-    rows.shape = (struct graph_shape){2, {onnx_shape_elems(&x->shape) / run, run}};
-    if (rows.shape.dim[0] > MAX_PLACE || graph_elems(shape) < 1)
+    if (!rows) {
+        m->failed = ERR_LIMIT;
+        return ONNX_PLAIN;
+    }
+    *rows = *x;
+    rows->shape = (struct graph_shape){2, {onnx_shape_elems(&x->shape) / run, run}};
+    if (rows->shape.dim[0] > MAX_PLACE || graph_elems(shape) < 1)
         return onnx_refuse(m, "of over %d places, or no elements", MAX_PLACE);
-    role = onnx_gather_rows(m, node, &rows, numbers, 0);
+    role = onnx_gather_rows(m, node, rows, numbers, 0);
     if (role != ONNX_UNSUPPORTED && !m->failed)
         onnx_out(m, node, 0)->shape = *shape;
     return role;
@@ -120,83 +126,177 @@ enum onnx_role onnx_gather_elements(struct onnx_import *m, const Onnx__NodeProto
     return pick(m, node, x, 1, &computed, &at->shape);
 }
 
-/* Constant tuples of indices: of the dimensions of x behind the first n_batch, one for each of those; *run: elements
- * behind them. The numbers of runs, a constant; NULL: m->failed, or words. */
-static struct onnx_value *tuples_named(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
-                                       const struct onnx_value *at, int n_batch, int64_t *run)
+/* Tuples of indices: of the dimensions of x behind the first n_batch, one for each of those. */
+struct tuples {
+    const struct onnx_value *x, *at;
+    int n_batch, n;
+    int64_t n_tuples, run; /* elements of x behind them */
+};
+
+static bool read_tuples(struct onnx_import *m, const struct onnx_value *x, const struct onnx_value *at, int64_t n_batch,
+                        struct tuples *t)
 {
-    const int rank = at ? at->shape.rank : 0, n = rank ? (int)at->shape.dim[rank - 1] : 0;
-    const int64_t n_tuples = rank ? graph_stretch(&at->shape, 0, rank - 1) : 0;
-    struct onnx_value *out;
+    const int rank = at ? at->shape.rank : 0;
 
-    if (!x || rank < 1 || n < 1 || n_batch < 0 || n_batch >= rank || n_batch + n > x->shape.rank || n_tuples < 1 ||
-        at->kind != ONNX_CONSTANT || memcmp(x->shape.dim, at->shape.dim, (size_t)n_batch * sizeof x->shape.dim[0])) {
-        onnx_refuse(m, "indices that are computed, or do not fit");
-        return NULL;
+    *t = (struct tuples){.x = x, .at = at, .n = rank ? (int)at->shape.dim[rank - 1] : 0};
+    t->n_tuples = rank ? graph_stretch(&at->shape, 0, rank - 1) : 0;
+    if (!x || rank < 1 || t->n < 1 || n_batch < 0 || n_batch >= rank || n_batch + t->n > x->shape.rank ||
+        t->n_tuples < 1 || memcmp(x->shape.dim, at->shape.dim, (size_t)n_batch * sizeof x->shape.dim[0])) {
+        onnx_refuse(m, "indices that do not fit");
+        return false;
     }
-    *run = graph_stretch(&x->shape, n_batch + n, x->shape.rank);
-    if (*run < 1) {
+    t->n_batch = (int)n_batch;
+    t->run = graph_stretch(&x->shape, t->n_batch + t->n, x->shape.rank);
+    if (t->run < 1)
         onnx_refuse(m, "of no elements");
-        return NULL;
-    }
-    out = onnx_new_constant(m, node->output[0], &(struct graph_shape){1, {n_tuples}}, false);
-    for (int64_t i = 0; out && i < n_tuples; i++) {
-        int64_t place = n_batch ? i / graph_stretch(&at->shape, n_batch, rank - 1) : 0, index;
+    return t->run > 0;
+}
 
-        for (int d = 0; d < n; d++) {
-            if (!read_index(at, i * n + d, x->shape.dim[n_batch + d], &index)) {
+/* The first run of the batch that tuple i is of. */
+static int64_t first_of(const struct tuples *t, int64_t i)
+{
+    const int64_t each = graph_stretch(&t->at->shape, t->n_batch, t->at->shape.rank - 1);
+
+    return i / each * graph_stretch(&t->x->shape, t->n_batch, t->n_batch + t->n);
+}
+
+/* The numbers of runs that constant tuples name, a constant; NULL: m->failed, or words. */
+static struct onnx_value *tuples_named(struct onnx_import *m, const Onnx__NodeProto *node, const struct tuples *t)
+{
+    struct onnx_value *out = onnx_new_constant(m, node->output[0], &(struct graph_shape){1, {t->n_tuples}}, false);
+
+    for (int64_t i = 0; out && i < t->n_tuples; i++) {
+        int64_t place = 0, index;
+
+        for (int d = 0; d < t->n; d++) {
+            const int64_t size = t->x->shape.dim[t->n_batch + d];
+
+            if (!read_index(t->at, i * t->n + d, size, &index)) {
                 onnx_refuse(m, "an index outside");
                 return NULL;
             }
-            place = place * x->shape.dim[n_batch + d] + index;
+            place = place * size + index;
         }
-        out->v[i] = (double)place;
+        out->v[i] = (double)(first_of(t, i) + place);
     }
     return out;
+}
+
+/* The same of tuples that are computed: sums of indices times what they are worth, as the node's output. */
+static enum onnx_role compute_tuples(struct onnx_import *m, const Onnx__NodeProto *node, const struct tuples *t)
+{
+    const int last = t->at->shape.rank - 1;
+    struct onnx_value *worth = onnx_new_constant(m, node->output[0], &(struct graph_shape){1, {t->n}}, false), *first;
+    struct onnx_value *sizes = onnx_new_constant(m, node->output[0], &(struct graph_shape){1, {t->n}}, false), sum;
+    struct graph_shape shape = t->at->shape;
+    enum onnx_role role;
+
+    shape.dim[last] = 1;
+    first = onnx_new_constant(m, node->output[0], &shape, false);
+    if (!worth || !sizes || !first)
+        return ONNX_PLAIN;
+    for (int d = 0; d < t->n; d++) {
+        sizes->v[d] = (double)t->x->shape.dim[t->n_batch + d];
+        worth->v[d] = (double)graph_stretch(&t->x->shape, t->n_batch + d + 1, t->n_batch + t->n);
+    }
+    for (int64_t i = 0; i < t->n_tuples; i++)
+        first->v[i] = (double)first_of(t, i);
+    role = onnx_eltwise_values(m, node, "mul(where(less(a,0),add(a,b),a),c)",
+                               (const struct onnx_value *const[]){t->at, sizes, worth}, 3, 0);
+    if (role == ONNX_UNSUPPORTED || m->failed)
+        return role;
+    sum = *onnx_out(m, node, 0);
+    role = onnx_reduce_axes(m, node, &sum, "sum", 1u << last);
+    if (role == ONNX_UNSUPPORTED || m->failed || t->n_batch == 0)
+        return role;
+    sum = *onnx_out(m, node, 0);
+    return onnx_eltwise_values(m, node, "add(a,b)", (const struct onnx_value *const[]){&sum, first}, 2, 0);
 }
 
 enum onnx_role onnx_gather_nd(struct onnx_import *m, const Onnx__NodeProto *node)
 {
-    const struct onnx_value *x = onnx_in(m, node, 0), *at = onnx_in(m, node, 1);
-    const int64_t n_batch = onnx_attribute_int(node, "batch_dims", 0);
+    struct onnx_value *numbers, computed;
     struct graph_shape shape;
-    int64_t run = 1;
-    struct onnx_value *numbers =
-        tuples_named(m, node, x, at, n_batch < 0 || n_batch > ONNX_MAX_RANK ? -1 : (int)n_batch, &run);
+    struct tuples t;
+    enum onnx_role role;
 
-    if (!numbers)
-        return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
-    shape = at->shape;
+    if (!read_tuples(m, onnx_in(m, node, 0), onnx_in(m, node, 1), onnx_attribute_int(node, "batch_dims", 0), &t))
+        return ONNX_UNSUPPORTED;
+    shape = t.at->shape;
     shape.rank--;
-    for (int d = (int)(n_batch + at->shape.dim[shape.rank]); d < x->shape.rank; d++) {
+    for (int d = t.n_batch + t.n; d < t.x->shape.rank; d++) {
         if (shape.rank == ONNX_MAX_RANK)
             return onnx_refuse(m, "of too many dimensions");
-        shape.dim[shape.rank++] = x->shape.dim[d];
+        shape.dim[shape.rank++] = t.x->shape.dim[d];
     }
-    return pick(m, node, x, run, numbers, &shape);
+    if (t.at->kind == ONNX_CONSTANT) {
+        numbers = tuples_named(m, node, &t);
+        return numbers ? pick(m, node, t.x, t.run, numbers, &shape) : m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
+    }
+    role = compute_tuples(m, node, &t);
+    if (role == ONNX_UNSUPPORTED || m->failed)
+        return role;
+    computed = *onnx_out(m, node, 0);
+    return pick(m, node, t.x, t.run, &computed, &shape);
 }
 
-/* Two leading dimensions of x, steps along `time` and sequences along the other: the first lengths[b] steps of sequence
- * b turned round. The number of each run of x that then stands there; NULL: m->failed, or words. */
-static struct onnx_value *steps_turned(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
-                                       const struct onnx_value *lengths, int time)
+/* What stands at a step of a sequence turned round, whose length is constant; false: words. */
+static bool turned_at(struct onnx_import *m, const struct onnx_value *lengths, int64_t b, int64_t t, int64_t steps,
+                      int64_t *out)
 {
-    const int64_t steps = x->shape.dim[time], sequences = x->shape.dim[1 - time];
-    const int64_t step = time == 0 ? sequences : 1, sequence = time == 0 ? 1 : steps;
-    struct onnx_value *out =
-        onnx_new_constant(m, node->output[0], &(struct graph_shape){1, {steps * sequences}}, false);
+    int64_t n = 0;
+    const bool fits = onnx_int_at(lengths, b, &n) && n >= 0 && n <= steps;
 
-    for (int64_t b = 0; out && b < sequences; b++) {
-        int64_t n;
+    if (!fits)
+        onnx_refuse(m, "a length outside of 0 to %lld", (long long)steps);
+    *out = t < n ? n - 1 - t : t;
+    return fits;
+}
 
-        if (!onnx_int_at(lengths, b, &n) || n < 0 || n > steps) {
-            onnx_refuse(m, "a length outside of 0 to %lld", (long long)steps);
-            return NULL;
-        }
-        for (int64_t t = 0; t < steps; t++)
-            out->v[t * step + b * sequence] = (double)((t < n ? n - 1 - t : t) * step + b * sequence);
-    }
+/* The number of each run by steps and sequences, from lengths that are computed; NULL: m->failed, or words. */
+static struct onnx_value *compute_turned(struct onnx_import *m, const Onnx__NodeProto *node,
+                                         const struct onnx_value *lengths, const struct onnx_value *step,
+                                         const struct onnx_value *first, int64_t by_step)
+{
+    struct onnx_value of = *lengths, *out;
+    char text[128];
+
+    of.shape = first->shape;
+    snprintf(text, sizeof text, "add(mul(where(less(b,a),sub(sub(a,1),b),b),%lld),c)", (long long)by_step);
+    if (onnx_eltwise_values(m, node, text, (const struct onnx_value *const[]){&of, step, first}, 3, 0) ==
+        ONNX_UNSUPPORTED)
+        return NULL;
+    out = m->failed ? NULL : onnx_memory_take(&m->file.memory, sizeof *out);
+    if (out)
+        *out = *onnx_out(m, node, 0);
+    else
+        m->failed = ERR_LIMIT;
     return out;
+}
+
+struct onnx_value *onnx_steps_turned(struct onnx_import *m, const Onnx__NodeProto *node,
+                                     const struct onnx_value *lengths, int64_t steps, int time)
+{
+    const int64_t n = onnx_shape_elems(&lengths->shape), by_step = time == 0 ? n : 1, by_first = time == 0 ? 1 : steps;
+    const struct graph_shape of_steps = {2, {time == 0 ? steps : 1, time == 0 ? 1 : steps}};
+    const struct graph_shape of_first = {2, {time == 0 ? 1 : n, time == 0 ? n : 1}};
+    const bool constant = lengths->kind == ONNX_CONSTANT;
+    struct onnx_value *step, *first = onnx_new_constant(m, node->output[0], &of_first, false);
+
+    step = first ? onnx_new_constant(m, node->output[0], constant ? &(struct graph_shape){1, {steps * n}} : &of_steps,
+                                     false)
+                 : NULL;
+    for (int64_t b = 0; step && b < n; b++) {
+        first->v[b] = (double)(b * by_first);
+        for (int64_t t = 0; t < steps; t++) {
+            int64_t at = t;
+
+            if (constant && !turned_at(m, lengths, b, t, steps, &at))
+                return NULL;
+            step->v[constant ? t * by_step + b * by_first : t] = (double)(constant ? at * by_step + b * by_first : t);
+        }
+    }
+    return !step || constant ? step : compute_turned(m, node, lengths, step, first, by_step);
 }
 
 enum onnx_role onnx_reverse_sequence(struct onnx_import *m, const Onnx__NodeProto *node)
@@ -207,11 +307,11 @@ enum onnx_role onnx_reverse_sequence(struct onnx_import *m, const Onnx__NodeProt
 
     if (!x || x->shape.rank < 2 || time < 0 || time > 1 || batch != 1 - time)
         return onnx_refuse(m, "axes that are not the first two");
-    if (!lengths || lengths->kind != ONNX_CONSTANT || onnx_shape_elems(&lengths->shape) != x->shape.dim[batch])
-        return onnx_refuse(m, "lengths that are computed, or do not fit");
+    if (!lengths || onnx_shape_elems(&lengths->shape) != x->shape.dim[batch])
+        return onnx_refuse(m, "lengths that do not fit");
     if (onnx_shape_elems(&x->shape) < 1)
         return onnx_refuse(m, "of no elements");
-    numbers = steps_turned(m, node, x, lengths, (int)time);
+    numbers = onnx_steps_turned(m, node, lengths, x->shape.dim[time], (int)time);
     return numbers     ? pick(m, node, x, graph_stretch(&x->shape, 2, x->shape.rank), numbers, &x->shape)
            : m->failed ? ONNX_PLAIN
                        : ONNX_UNSUPPORTED;
@@ -262,14 +362,19 @@ static bool only_replaces(const Onnx__NodeProto *node)
 enum onnx_role onnx_scatter_nd(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const struct onnx_value *x = onnx_in(m, node, 0), *at = onnx_in(m, node, 1), *by = onnx_in(m, node, 2);
-    int64_t run = 1;
-    struct onnx_value *places = tuples_named(m, node, x, at, 0, &run);
+    struct onnx_value *places;
+    struct tuples t;
 
+    if (!read_tuples(m, x, at, 0, &t))
+        return ONNX_UNSUPPORTED;
+    if (at->kind != ONNX_CONSTANT)
+        return onnx_refuse(m, "indices that are computed");
+    places = tuples_named(m, node, &t);
     if (!places)
         return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
-    if (!by || onnx_shape_elems(&by->shape) != onnx_shape_elems(&places->shape) * run || !only_replaces(node))
+    if (!by || onnx_shape_elems(&by->shape) != t.n_tuples * t.run || !only_replaces(node))
         return onnx_refuse(m, "a reduction, or updates that do not fit");
-    return replace(m, node, x, by, run, places);
+    return replace(m, node, x, by, t.run, places);
 }
 
 enum onnx_role onnx_scatter_elements(struct onnx_import *m, const Onnx__NodeProto *node)

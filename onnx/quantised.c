@@ -43,7 +43,9 @@ static bool range_of(int64_t type, struct range *out)
     static const struct range ranges[] = {[ONNX__TENSOR_PROTO__DATA_TYPE__UINT8] = {0, 255},
                                           [ONNX__TENSOR_PROTO__DATA_TYPE__INT8] = {-128, 127},
                                           [ONNX__TENSOR_PROTO__DATA_TYPE__UINT16] = {0, 65535},
-                                          [ONNX__TENSOR_PROTO__DATA_TYPE__INT16] = {-32768, 32767}};
+                                          [ONNX__TENSOR_PROTO__DATA_TYPE__INT16] = {-32768, 32767},
+                                          [ONNX_TYPE_UINT4] = {0, 15},
+                                          [ONNX_TYPE_INT4] = {-8, 7}};
 
     if (type < 1 || type >= (int64_t)(sizeof ranges / sizeof ranges[0]) || ranges[type].hi < 1)
         return false;
@@ -84,21 +86,26 @@ static bool read_linear(struct onnx_import *m, const Onnx__NodeProto *node, stru
     return false;
 }
 
-/* The scale or zero point of element i of x. */
-static double along(const struct linear *l, const struct onnx_value *v, int64_t i)
+/* The scale or zero point of element i of what is quantised; NULL: 0. */
+static double along(const struct onnx_dequantised *d, const struct onnx_value *v, int64_t i)
 {
-    const struct graph_shape *x = &l->x->shape;
-    const int64_t behind = l->axis < 0 ? 1 : graph_stretch(x, l->axis + 1, x->rank);
+    const struct graph_shape *x = &d->x->shape;
+    const int64_t behind = d->axis < 0 ? 1 : graph_stretch(x, d->axis + 1, x->rank);
     int64_t n, at;
 
-    assert(i >= 0 && l->axis < x->rank);
+    assert(i >= 0 && d->axis < x->rank);
     if (!v || onnx_shape_elems(&v->shape) == 1)
         return v ? onnx_at(v, 0) : 0;
-    n = x->dim[l->axis];
+    n = x->dim[d->axis];
     at = i / behind % n;
-    if (l->block == 0)
+    if (d->block == 0)
         return onnx_at(v, at);
-    return onnx_at(v, (i / behind / n * ((n + l->block - 1) / l->block) + at / l->block) * behind + i % behind);
+    return onnx_at(v, (i / behind / n * ((n + d->block - 1) / d->block) + at / d->block) * behind + i % behind);
+}
+
+double onnx_dequantised_at(const struct onnx_dequantised *d, int64_t i)
+{
+    return (onnx_at(d->x, i) - along(d, d->zero, i)) * (double)(float)along(d, d->scale, i);
 }
 
 static bool is_constant(const struct onnx_value *v)
@@ -131,22 +138,30 @@ static const struct onnx_dequantised *origin(struct onnx_import *m, const struct
     return d;
 }
 
-/* All inputs are constants: `range` NULL: dequantised. */
-static enum onnx_role fold(struct onnx_import *m, const Onnx__NodeProto *node, const struct linear *l,
-                           const struct range *range)
+/* All inputs are constants: dequantised where they are read. */
+static enum onnx_role fold_dequantised(struct onnx_import *m, const Onnx__NodeProto *node, const struct linear *l)
 {
     struct onnx_value *out = onnx_out(m, node, 0);
-    double *v = onnx_make_constant(m, out, &l->x->shape, !range);
 
-    for (int64_t i = 0, n = v ? onnx_shape_elems(&l->x->shape) : 0; i < n; i++) {
-        const float x = (float)onnx_at(l->x, i), scale = (float)along(l, l->scale, i);
-        const double zero = along(l, l->zero, i);
+    out->dequantised = origin(m, l);
+    out->kind = ONNX_CONSTANT;
+    out->shape = l->x->shape;
+    out->is_float = true;
+    if (out->dequantised)
+        onnx_join_blocks(m, out);
+    return ONNX_FOLDED;
+}
 
-        v[i] = range ? fmin(fmax((double)rintf(x / scale) + zero, range->lo), range->hi)
-                     : (onnx_at(l->x, i) - zero) * (double)scale;
-    }
-    if (!range && v)
-        out->dequantised = origin(m, l);
+static enum onnx_role fold_quantised(struct onnx_import *m, const Onnx__NodeProto *node, const struct linear *l,
+                                     const struct range *range)
+{
+    const struct onnx_dequantised d = {l->x, l->scale, l->zero, l->axis, l->block};
+    double *v = onnx_make_constant(m, onnx_out(m, node, 0), &l->x->shape, false);
+
+    for (int64_t i = 0, n = v ? onnx_shape_elems(&l->x->shape) : 0; i < n; i++)
+        v[i] = fmin(fmax((double)rintf((float)onnx_at(l->x, i) / (float)along(&d, l->scale, i)) + along(&d, l->zero, i),
+                         range->lo),
+                    range->hi);
     return ONNX_FOLDED;
 }
 
@@ -170,7 +185,7 @@ static bool aligned(struct onnx_import *m, const struct linear *l, const struct 
     if (!onnx_make_constant(m, out, &l->x->shape, true))
         return false;
     for (int64_t i = 0, n = onnx_shape_elems(&l->x->shape); i < n; i++)
-        out->v[i] = along(l, v, i);
+        out->v[i] = along(&(struct onnx_dequantised){.x = l->x, .axis = l->axis, .block = l->block}, v, i);
     return true;
 }
 
@@ -239,7 +254,7 @@ enum onnx_role onnx_quantize(struct onnx_import *m, const Onnx__NodeProto *node)
     if (!range_of(type, &range))
         return onnx_refuse(m, "to elements of type %lld: expected whole numbers of 8 or 16 bits", (long long)type);
     if (is_constant(l.x) && is_constant(l.scale) && is_constant(l.zero))
-        return fold(m, node, &l, &range);
+        return fold_quantised(m, node, &l, &range);
     if (!onnx_is_activation(l.x))
         return onnx_refuse(m, "of a constant by a scale that is none");
     snprintf(text, sizeof text, "clip(%s,%.0f,%.0f)", l.zero ? "add(round(div(a,b)),c)" : "round(div(a,b))", range.lo,
@@ -258,7 +273,7 @@ enum onnx_role onnx_dequantize(struct onnx_import *m, const Onnx__NodeProto *nod
     if (!read_linear(m, node, &l))
         return ONNX_UNSUPPORTED;
     if (is_constant(l.x) && is_constant(l.scale) && is_constant(l.zero))
-        return fold(m, node, &l, NULL);
+        return fold_dequantised(m, node, &l);
     if (!onnx_is_activation(l.x))
         return onnx_refuse(m, "of a constant by a scale that is none");
     role = layer(m, node, &l, l.zero ? "mul(sub(a,c),b)" : "mul(a,b)");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* recurrent.c - LSTM, GRU and RNN: a layer rnn for each direction, whose batch is the fastest axis; reversed sequences
- * are read and written backwards. */
+ * are read and written backwards, those of several lengths each from its own end. */
 #include "onnx/model.h"
 #include "onnx/views.h"
 
@@ -30,6 +30,10 @@ struct recurrent {
     int64_t t, b, i, h, dirs;
     bool backward; /* of one direction */
     bool batch_first;
+    bool has_lengths;
+    struct onnx_value lengths; /* of each sequence, an activation */
+    Onnx__NodeProto part;      /* what other operators take for the node: with one output, which is wanted */
+    struct onnx_value *turned; /* with lengths: which step of all sequences stands where, backwards */
 };
 
 static bool is_word(const Onnx__AttributeProto *a, size_t k, const char *word)
@@ -67,7 +71,7 @@ static bool is_shape(const struct onnx_value *v, int rank, const int64_t *dim)
 /* Are all sequences as long as the input? */
 static bool full_length(const struct recurrent *r, const struct onnx_value *lengths)
 {
-    bool full = !lengths || (lengths->kind == ONNX_CONSTANT && onnx_shape_elems(&lengths->shape) == r->b);
+    bool full = !lengths || lengths->kind == ONNX_CONSTANT;
 
     for (int64_t k = 0; lengths && full && k < r->b; k++)
         full = onnx_at(lengths, k) >= (double)r->t && onnx_at(lengths, k) <= (double)r->t;
@@ -77,6 +81,35 @@ static bool full_length(const struct recurrent *r, const struct onnx_value *leng
 static bool is_constant_of(const struct onnx_value *v, int rank, const int64_t *dim)
 {
     return v && v->kind == ONNX_CONSTANT && is_shape(v, rank, dim);
+}
+
+/* False: m->failed, or words. */
+static bool read_lengths(struct recurrent *r)
+{
+    const struct onnx_value *c = onnx_out(r->m, r->node, 2);
+    struct onnx_value *v = onnx_in(r->m, r->node, 4);
+
+    if (v && onnx_shape_elems(&v->shape) != r->b)
+        return onnx_refuse(r->m, "expected a length for each sequence"), false;
+    if (full_length(r, v))
+        return true;
+    if (c && c->n_readers && r->kind->has_c)
+        return onnx_refuse(r->m, "the cell behind sequences of several lengths (Y_c)"), false;
+    for (size_t k = 0; k < r->node->n_output && r->part.n_output == 0; k++)
+        if (onnx_out(r->m, r->node, k)) {
+            r->part = *r->node;
+            r->part.output += k;
+            r->part.n_output = 1;
+        }
+    if (r->part.n_output == 0)
+        return onnx_refuse(r->m, "it has no output"), false;
+    if (v->kind == ONNX_CONSTANT ? !onnx_as_activation(r->m, v, &r->lengths) : !onnx_dense(r->m, v))
+        return false;
+    r->lengths = v->kind == ONNX_CONSTANT ? r->lengths : *v;
+    r->has_lengths = true;
+    if (r->backward || r->dirs == 2)
+        r->turned = onnx_steps_turned(r->m, &r->part, v, r->t, 0);
+    return r->turned || !(r->backward || r->dirs == 2);
 }
 
 /* False with words. */
@@ -110,8 +143,7 @@ static bool read_node(struct recurrent *r)
         return onnx_refuse(r->m, "peepholes"), false;
     if (r->kind == &kinds[1] && onnx_attribute_int(n, "linear_before_reset", 0) == 0)
         return onnx_refuse(r->m, "linear_before_reset=0: expected 1, as in exports of PyTorch"), false;
-    return full_length(r, onnx_in(r->m, n, 4)) ||
-           (onnx_refuse(r->m, "sequences of several lengths, or lengths that are computed"), false);
+    return read_lengths(r);
 }
 
 /* ---- weights ---- */
@@ -166,17 +198,39 @@ static void turn_over(struct onnx_view *s, int axis)
     s->stride[axis] = -s->stride[axis];
 }
 
+/* Steps of a layer [t][b][n], those of each sequence backwards, as [t][n][b]; -1: m->failed, or words. */
+static int turned_steps(const struct recurrent *r, int layer, int64_t n)
+{
+    const struct graph_shape shape = {3, {r->t, r->b, n}};
+    struct onnx_value rows = {.name = r->part.output[0], .n_readers = 1};
+    struct onnx_view s;
+
+    onnx_make_activation(&rows, layer, &(struct graph_shape){2, {r->t * r->b, n}});
+    if (onnx_gather_rows(r->m, &r->part, &rows, r->turned, 0) == ONNX_UNSUPPORTED || r->m->failed)
+        return -1;
+    rows = *onnx_out(r->m, &r->part, 0);
+    rows.shape = shape;
+    onnx_view_of(&rows, &s);
+    onnx_view_permute(&s, (const int[]){0, 2, 1});
+    return onnx_view_layer(r->m, &rows, &s, &s.shape);
+}
+
 /* x as [t][i][b], backwards for the second direction; -1: m->failed, or words. */
 static int sequence(const struct recurrent *r, bool backward)
 {
+    const bool turns = backward && r->has_lengths;
     const struct onnx_value *x = onnx_in(r->m, r->node, 0);
     struct onnx_view s;
+    int i;
 
     onnx_view_of(x, &s);
-    if (backward)
+    if (backward && !turns)
         turn_over(&s, r->batch_first);
-    onnx_view_permute(&s, r->batch_first ? (const int[]){1, 2, 0} : (const int[]){0, 2, 1});
-    return onnx_view_layer(r->m, x, &s, &s.shape);
+    onnx_view_permute(&s, r->batch_first ? (const int[]){1, 0, 2} : (const int[]){0, 1, 2});
+    if (!turns)
+        onnx_view_permute(&s, (const int[]){0, 2, 1});
+    i = onnx_view_layer(r->m, x, &s, &s.shape);
+    return turns && i >= 0 ? turned_steps(r, i, r->i) : i;
 }
 
 static const char zeros_name[] = "zeros";
@@ -259,7 +313,7 @@ static int joined(const struct recurrent *r, const int *layers, int64_t steps)
 
         onnx_make_activation(&v, layers[d], &shape);
         onnx_view_of(&v, &s);
-        if (d == 1)
+        if (d == 1 && !r->has_lengths)
             turn_over(&s, 0);
         made[d] = onnx_view_layer(r->m, &v, &s, &rows);
         if (made[d] < 0)
@@ -273,6 +327,67 @@ static int joined(const struct recurrent *r, const int *layers, int64_t steps)
     return i;
 }
 
+/* A layer [t][h][b] with 0 in the place of what `text` says of a, the step, and b, the length of its sequence. */
+static bool chosen_steps(const struct recurrent *r, int layer, const char *text, struct onnx_value *out)
+{
+    const struct graph_shape shape = {3, {r->t, r->h, r->b}};
+    struct onnx_value all = {.name = r->part.output[0], .n_readers = 1}, lengths = r->lengths;
+    struct onnx_value *step = onnx_new_constant(r->m, all.name, &(struct graph_shape){3, {r->t, 1, 1}}, false);
+
+    for (int64_t k = 0; step && k < r->t; k++)
+        step->v[k] = (double)k;
+    lengths.shape = (struct graph_shape){1, {r->b}};
+    onnx_make_activation(&all, layer, &shape);
+    if (!step || onnx_eltwise_values(r->m, &r->part, text, (const struct onnx_value *const[]){step, &lengths, &all}, 3,
+                                     0) == ONNX_UNSUPPORTED)
+        return false;
+    *out = *onnx_out(r->m, &r->part, 0);
+    out->n_readers = 1;
+    return !r->m->failed;
+}
+
+/* The steps of sequences of several lengths, in their order, of a layer [t][h][b]; 0 behind them. -1: m->failed, or
+ * words. */
+static int steps_of(const struct recurrent *r, int layer, bool backward)
+{
+    struct onnx_value v;
+    struct onnx_view s;
+    int i;
+
+    if (!chosen_steps(r, layer, "where(less(a,b),c,0)", &v))
+        return -1;
+    if (!backward)
+        return v.i_layer;
+    onnx_view_of(&v, &s);
+    onnx_view_permute(&s, (const int[]){0, 2, 1});
+    i = onnx_view_layer(r->m, &v, &s, &s.shape);
+    return i < 0 ? -1 : turned_steps(r, i, r->h);
+}
+
+/* The state [h][b] behind the last step of each sequence: the sum of all that are 0 but that one. */
+static int last_step(const struct recurrent *r, int layer)
+{
+    struct onnx_value v;
+
+    if (!chosen_steps(r, layer, "where(equal(add(a,1),b),c,0)", &v) ||
+        onnx_reduce_axes(r->m, &r->part, &v, "sum", 1) == ONNX_UNSUPPORTED || r->m->failed)
+        return -1;
+    v = *onnx_out(r->m, &r->part, 0);
+    return onnx_layer_as(r->m, &v, &(struct graph_shape){2, {r->h, r->b}});
+}
+
+/* The state [h][b] behind the last step. */
+static int state_behind(const struct recurrent *r, int layer, const char *words)
+{
+    const int i = onnx_new_layer(r->m, r->node, GRAPH_STATE, layer);
+
+    if (i >= 0) {
+        strcpy(r->m->layers[i].node.words, words);
+        r->m->layers[i].node.shape = (struct graph_shape){2, {r->h, r->b}};
+    }
+    return i;
+}
+
 /* Output k of the node: all steps, or a state behind the last one. */
 static enum onnx_role give(const struct recurrent *r, size_t k, const int *layers)
 {
@@ -282,12 +397,13 @@ static enum onnx_role give(const struct recurrent *r, size_t k, const int *layer
     int of[2] = {layers[0], layers[1]}, i;
     struct onnx_view s;
 
-    for (int64_t d = 0; d < r->dirs && k > 0; d++) {
-        of[d] = onnx_new_layer(r->m, r->node, GRAPH_STATE, layers[d]);
+    for (int64_t d = 0; d < r->dirs; d++) {
+        if (r->has_lengths)
+            of[d] = k ? last_step(r, layers[d]) : steps_of(r, layers[d], r->backward || d == 1);
+        else if (k)
+            of[d] = state_behind(r, layers[d], k == 1 ? "hn" : "cn");
         if (of[d] < 0)
-            return ONNX_TUNED;
-        strcpy(r->m->layers[of[d]].node.words, k == 1 ? "hn" : "cn");
-        r->m->layers[of[d]].node.shape = (struct graph_shape){2, {r->h, r->b}};
+            return r->m->failed ? ONNX_TUNED : ONNX_UNSUPPORTED;
     }
     i = r->dirs == 2 ? joined(r, of, steps) : of[0];
     if (i < 0)
@@ -296,7 +412,7 @@ static enum onnx_role give(const struct recurrent *r, size_t k, const int *layer
         shape = (struct graph_shape){3, {r->dirs, r->h, r->b}};
     onnx_make_activation(&v, i, &shape);
     onnx_view_of(&v, &s);
-    if (r->backward && k == 0)
+    if (r->backward && k == 0 && !r->has_lengths)
         turn_over(&s, 0);
     if (k > 0)
         onnx_view_permute(&s, r->batch_first ? (const int[]){2, 0, 1} : (const int[]){0, 2, 1});
@@ -317,7 +433,8 @@ enum onnx_role onnx_recurrent(struct onnx_import *m, const Onnx__NodeProto *node
     for (int64_t d = 0; d < r.dirs; d++)
         if ((layers[d] = direction(&r, d)) < 0)
             return m->failed ? ONNX_TUNED : ONNX_UNSUPPORTED;
-    for (size_t k = 0; k < (r.kind->has_c ? 3 : 2) && !m->failed; k++)
+    for (size_t k = r.kind->has_c && !r.has_lengths ? 3 : 2;
+         k-- > 0 && !m->failed;) /* the first is used until it is given */
         if (onnx_out(m, node, k) && give(&r, k, layers) == ONNX_UNSUPPORTED)
             return ONNX_UNSUPPORTED;
     return ONNX_TUNED;

@@ -49,8 +49,9 @@ static bool same_source(const struct onnx_layer *a, const struct onnx_layer *b)
 {
     const struct onnx_value *v = a->w, *w = b->w;
 
-    return v && w && !v->v && !w->v && strcmp(v->name, w->name) == 0 && graph_same_shape(&v->shape, &w->shape) &&
-           a->w_transposed == b->w_transposed && a->w_first == b->w_first && a->w_columns == b->w_columns;
+    return v && w && !v->v && !w->v && !v->dequantised && !w->dequantised && strcmp(v->name, w->name) == 0 &&
+           graph_same_shape(&v->shape, &w->shape) && a->w_transposed == b->w_transposed && a->w_first == b->w_first &&
+           a->w_columns == b->w_columns;
 }
 
 /* Layers with weights: of smaller ones, with a channel for each place, the first. */

@@ -10,25 +10,27 @@
 
 enum kept { IN_FLOATS, IN_INT32S, IN_INT64S, IN_DOUBLES, IN_UINT64S };
 
-/* Of each type: bytes of a raw element (0: not read here), and the field that keeps it otherwise. */
+/* Of each type: bits of a raw element (0: not read here), and the field that keeps it otherwise. */
 static const struct type {
-    size_t n_bytes;
+    size_t n_bits;
     enum kept kept;
     bool is_float;
 } types[] = {
-    [ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT] = {4, IN_FLOATS, true},
-    [ONNX__TENSOR_PROTO__DATA_TYPE__UINT8] = {1, IN_INT32S, false},
-    [ONNX__TENSOR_PROTO__DATA_TYPE__INT8] = {1, IN_INT32S, false},
-    [ONNX__TENSOR_PROTO__DATA_TYPE__UINT16] = {2, IN_INT32S, false},
-    [ONNX__TENSOR_PROTO__DATA_TYPE__INT16] = {2, IN_INT32S, false},
-    [ONNX__TENSOR_PROTO__DATA_TYPE__INT32] = {4, IN_INT32S, false},
-    [ONNX__TENSOR_PROTO__DATA_TYPE__INT64] = {8, IN_INT64S, false},
-    [ONNX__TENSOR_PROTO__DATA_TYPE__BOOL] = {1, IN_INT32S, false},
-    [ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT16] = {2, IN_INT32S, true},
-    [ONNX__TENSOR_PROTO__DATA_TYPE__DOUBLE] = {8, IN_DOUBLES, true},
-    [ONNX__TENSOR_PROTO__DATA_TYPE__UINT32] = {4, IN_UINT64S, false},
-    [ONNX__TENSOR_PROTO__DATA_TYPE__UINT64] = {8, IN_UINT64S, false},
-    [ONNX__TENSOR_PROTO__DATA_TYPE__BFLOAT16] = {2, IN_INT32S, true},
+    [ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT] = {32, IN_FLOATS, true},
+    [ONNX__TENSOR_PROTO__DATA_TYPE__UINT8] = {8, IN_INT32S, false},
+    [ONNX__TENSOR_PROTO__DATA_TYPE__INT8] = {8, IN_INT32S, false},
+    [ONNX__TENSOR_PROTO__DATA_TYPE__UINT16] = {16, IN_INT32S, false},
+    [ONNX__TENSOR_PROTO__DATA_TYPE__INT16] = {16, IN_INT32S, false},
+    [ONNX__TENSOR_PROTO__DATA_TYPE__INT32] = {32, IN_INT32S, false},
+    [ONNX__TENSOR_PROTO__DATA_TYPE__INT64] = {64, IN_INT64S, false},
+    [ONNX__TENSOR_PROTO__DATA_TYPE__BOOL] = {8, IN_INT32S, false},
+    [ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT16] = {16, IN_INT32S, true},
+    [ONNX__TENSOR_PROTO__DATA_TYPE__DOUBLE] = {64, IN_DOUBLES, true},
+    [ONNX__TENSOR_PROTO__DATA_TYPE__UINT32] = {32, IN_UINT64S, false},
+    [ONNX__TENSOR_PROTO__DATA_TYPE__UINT64] = {64, IN_UINT64S, false},
+    [ONNX__TENSOR_PROTO__DATA_TYPE__BFLOAT16] = {16, IN_INT32S, true},
+    [ONNX_TYPE_UINT4] = {4, IN_INT32S, false}, /* two in a byte, the first in the lower bits */
+    [ONNX_TYPE_INT4] = {4, IN_INT32S, false},
 };
 
 int64_t onnx_shape_elems(const struct graph_shape *s)
@@ -108,7 +110,7 @@ static size_t n_kept(const Onnx__TensorProto *p, enum kept kept)
 static enum err find_elems(struct onnx_file *f, struct onnx_tensor *t, const struct type *type, struct why *why)
 {
     const Onnx__TensorProto *p = t->proto;
-    const size_t n_bytes = (size_t)t->n_elems * type->n_bytes;
+    const size_t n_bytes = ((size_t)t->n_elems * type->n_bits + 7) / 8;
     size_t n = n_bytes;
     enum err e = ERR_OK;
 
@@ -118,7 +120,7 @@ static enum err find_elems(struct onnx_file *f, struct onnx_tensor *t, const str
         t->raw = p->raw_data.data;
         n = p->raw_data.len;
     } else {
-        n = n_kept(p, type->kept) * type->n_bytes;
+        n = n_kept(p, type->kept) * (type->n_bits < 8 ? 1 : type->n_bits / 8);
     }
     if (!e && n != n_bytes)
         e = why_set(why, ERR_INPUT, "%zu bytes of elements, its shape wants %zu", n, n_bytes);
@@ -132,7 +134,7 @@ enum err onnx_tensor_open(struct onnx_file *f, const Onnx__TensorProto *p, struc
     const struct type *type = i_type < sizeof types / sizeof types[0] ? &types[i_type] : &types[0];
     enum err e = read_shape(p, &t, why);
 
-    if (!e && !type->n_bytes)
+    if (!e && !type->n_bits)
         e = why_set(why, ERR_UNSUPPORTED, "elements of type %d: expected floats or integers", (int)p->data_type);
     t.is_float = type->is_float;
     if (!e)
@@ -167,6 +169,8 @@ static double bits_at(int type, uint64_t bits)
         return (double)(int32_t)bits;
     case ONNX__TENSOR_PROTO__DATA_TYPE__INT64:
         return (double)(int64_t)bits;
+    case ONNX_TYPE_INT4:
+        return (double)bits - (bits > 7 ? 16 : 0);
     default:
         return (double)bits; /* without a sign */
     }
@@ -176,19 +180,23 @@ double onnx_tensor_at(const struct onnx_tensor *t, int64_t i)
 {
     const Onnx__TensorProto *p = t->proto;
     const struct type *type = &types[p->data_type];
+    const size_t each = type->n_bits < 8 ? 8 / type->n_bits : 1; /* in a byte */
     uint64_t bits = 0;
+    size_t at = (size_t)i / each;
 
-    assert(type->n_bytes && i >= 0 && i < t->n_elems);
+    assert(type->n_bits && i >= 0 && i < t->n_elems);
     if (!t->raw && type->kept == IN_FLOATS)
         return (double)p->float_data[i];
     if (!t->raw && type->kept == IN_DOUBLES)
         return p->double_data[i];
     if (!t->raw)
-        bits = type->kept == IN_INT32S   ? (uint32_t)p->int32_data[i]
-               : type->kept == IN_INT64S ? (uint64_t)p->int64_data[i]
-                                         : p->uint64_data[i];
+        bits = type->kept == IN_INT32S   ? (uint32_t)p->int32_data[at]
+               : type->kept == IN_INT64S ? (uint64_t)p->int64_data[at]
+                                         : p->uint64_data[at];
     else
-        for (size_t k = 0; k < type->n_bytes; k++)
-            bits |= (uint64_t)t->raw[(size_t)i * type->n_bytes + k] << 8 * k;
+        for (size_t k = 0, n = (type->n_bits + 7) / 8; k < n; k++)
+            bits |= (uint64_t)t->raw[at * n + k] << 8 * k;
+    if (each > 1)
+        bits = bits >> (size_t)i % each * type->n_bits & ((1u << type->n_bits) - 1);
     return bits_at((int)p->data_type, bits);
 }

@@ -16,6 +16,11 @@
 /* The product; -1 where it is beyond ONNX_MAX_ELEMS without the dimensions that are 0, or a dimension is negative. */
 int64_t onnx_shape_elems(const struct graph_shape *s);
 
+/* Of TensorProto.DataType, which schemas of before opset 21 lack: 4 bits, two in a byte, the first in the lower ones.
+ */
+#define ONNX_TYPE_UINT4 21
+#define ONNX_TYPE_INT4 22
+
 struct onnx_tensor {
     struct graph_shape shape;
     int64_t n_elems;

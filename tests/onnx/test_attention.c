@@ -223,6 +223,36 @@ static void the_operator_says_the_same(void **unused)
                 "y_12 = reshape y_10 shape=1,2,5,4\ny_13 = attention q + y_11 + y_12 layout=bhld causal=1 past=3\n");
 }
 
+/* Two numbers for queries, two for keys, three for values. */
+static void onnxruntimes_bias_is_added_in_parts(void **unused)
+{
+    (void)unused;
+    check_weights("opset 17\ninput q 1 1 2\ninput k 1 1 2\ninput v 1 1 3\nconst b 7 = 1 2 3 4 5 6 7\n"
+                  "node com.microsoft.MultiHeadAttention q k v b -> y num_heads=1\noutput y\n",
+                  (const float[]){1, 1, 1, 2, 1, 1, 3, 4, 1, 1, 1, 5, 6, 7}, 14,
+                  "y w 0 8\ny bias 8 8\ny_6 w 16 8\ny_6 bias 24 8\ny_8 w 32 12\ny_8 bias 44 12\n");
+}
+
+/* Of each head queries, keys and values of 4 numbers one behind the other; keys and values so. */
+static void parts_of_one_tensor_are_cut_apart(void **unused)
+{
+    (void)unused;
+    check_graph("opset 17\ninput x 1 5 2 3 4\nnode com.microsoft.MultiHeadAttention x -> y num_heads=2\noutput y\n",
+                "x = input shape=1,5,2,3,4\nx_1 = strided_copy x shape=1,5,2,4 at=0 d0=4,1 d1=10,12\n"
+                "x_2 = strided_copy x shape=1,5,2,4 at=4 d0=4,1 d1=10,12\n"
+                "x_3 = strided_copy x shape=1,5,2,4 at=8 d0=4,1 d1=10,12\n"
+                "y = attention x_1 + x_2 + x_3 layout=blhd\ny_5 = reshape y shape=1,5,8\n");
+    check_graph(
+        "opset 17\ninput q 1 5 8\ninput z 1 3 2 2 4\nnode com.microsoft.MultiHeadAttention q z -> y num_heads=2\n"
+        "output y\n",
+        "q = input shape=1,5,8\nz = input shape=1,3,2,2,4\nq_2 = reshape q shape=1,5,2,4\n"
+        "z_3 = strided_copy z shape=1,3,2,4 at=0 d0=4,1 d1=6,8\n"
+        "z_4 = strided_copy z shape=1,3,2,4 at=4 d0=4,1 d1=6,8\n"
+        "y = attention q_2 + z_3 + z_4 layout=blhd\ny_6 = reshape y shape=1,5,8\n");
+    check_refused("opset 17\ninput x 1 5 2 2 4\nnode com.microsoft.MultiHeadAttention x -> y num_heads=2\noutput y\n",
+                  "com.microsoft.MultiHeadAttention", "whole heads");
+}
+
 #define HEADS "opset 17\ninput q 2 5 8\ninput k 2 3 8\ninput v 2 3 8\n"
 
 /* A product of 2 rows by 12 columns, cut into queries, keys and values of 2 heads of 2 numbers. */
@@ -258,8 +288,16 @@ static void onnxruntimes_operators_say_the_same(void **unused)
         HEADS "input pk 2 2 4 4\ninput pv 2 2 4 4\nnode com.microsoft.MultiHeadAttention q k v - - - pk pv -> y a b "
               "num_heads=2 unidirectional=1\noutput y\noutput a\noutput b\n",
         "layout=bhld causal=1 past=4");
-    check_refused(HEADS "input b 24\nnode com.microsoft.MultiHeadAttention q k v b -> y num_heads=2\noutput y\n",
-                  "com.microsoft.MultiHeadAttention", "bias");
+    check_attention(HEADS "input n:6 2\nnode com.microsoft.MultiHeadAttention q k v - n -> y num_heads=2\noutput y\n",
+                    "layout=blhd mask=bk");
+    check_attention(HEADS
+                    "input s:6 2 5 3\nnode com.microsoft.MultiHeadAttention q k v - s -> y num_heads=2\noutput y\n",
+                    "layout=blhd mask=bqk");
+    check_attention(HEADS "const m 1 1 5 3 = 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15\n"
+                          "node com.microsoft.MultiHeadAttention q k v - - m -> y num_heads=2\noutput y\n",
+                    "layout=blhd mask=qk");
+    check_refused(HEADS "input s:6 3\nnode com.microsoft.MultiHeadAttention q k v - s -> y num_heads=2\noutput y\n",
+                  "com.microsoft.MultiHeadAttention", "a length for each of the batch");
     check_graph(
         "opset 17\ninput x 2 3 4\ninput z 2 3 4\nconst f 4 = 1 2 3 4\n"
         "node com.microsoft.SkipSimplifiedLayerNormalization x z f -> y - - s epsilon=0.25\noutput y\noutput s\n",
@@ -299,13 +337,19 @@ static void fused_products_and_curves_are_taken_apart(void **unused)
              "node com.microsoft.FastGelu g -> y\noutput y\n",
              given);
     check_graph(lines,
-                "x = input shape=2,3\nz = input shape=5,3\nx_2 = reshape x shape=1,2,3\np_b = reshape z shape=1,5,3\n"
-                "p = batch_gemm x_2 + p_b\np_y = reshape p shape=2,5\np_6 = eltwise p_y f=mul(a,0.5)\n"
+                "x = input shape=2,3\nz = input shape=5,3\nx_2 = reshape x shape=1,2,3\np_d = reshape z shape=1,5,3\n"
+                "p = batch_gemm x_2 + p_d\np_y = reshape p shape=2,5\np_6 = eltwise p_y f=mul(a,0.5)\n"
                 "p_7 = reshape p_6 shape=2,5,1,1\ng = depthwise_conv2d p_7 r=1 s=1\n"
                 "g_a = reshape g shape=2,5\ny = eltwise g_a f=gelu_tanh(gelu(a))\n");
-    snprintf(lines, sizeof lines, "%snode com.microsoft.FusedMatMul x z -> y transB=1 transBatchA=1\noutput y\n",
-             given);
-    check_refused(lines, "com.microsoft.FusedMatMul", "another domain");
+    /* rows are the first dimension, the batch is the second */
+    check_graph(
+        "opset 17\ninput x 2 3 4\ninput z 3 4 5\nnode com.microsoft.FusedMatMul x z -> y transBatchA=1\noutput y\n",
+        "x = input shape=2,3,4\nz = input shape=3,4,5\ny_a = strided_copy x shape=3,2,4 at=0 d0=4,1 d1=2,12 d2=3,4\n"
+        "z_3 = strided_copy z shape=3,5,4 at=0 d0=4,5 d1=5,1 d2=3,20\ny = batch_gemm y_a + z_3\n"
+        "y_5 = eltwise y f=mul(a,1)\n");
+    check_refused("opset 17\ninput x 2 3\nconst w 3 4 = 1\n"
+                  "node com.microsoft.FusedGemm x w -> y activation='LeakyRelu'\noutput y\n",
+                  "com.microsoft.FusedGemm", "another domain");
 }
 
 /* Two rows behind three of a cache; two heads of queries, one of keys, of four numbers each. */
@@ -432,6 +476,8 @@ int main(void)
         cmocka_unit_test(the_operator_says_the_same),
         cmocka_unit_test(joint_projections_are_cut),
         cmocka_unit_test(onnxruntimes_operators_say_the_same),
+        cmocka_unit_test(onnxruntimes_bias_is_added_in_parts),
+        cmocka_unit_test(parts_of_one_tensor_are_cut_apart),
         cmocka_unit_test(a_projection_with_its_attention_is_taken_apart),
         cmocka_unit_test(fused_products_and_curves_are_taken_apart),
         cmocka_unit_test(onnxruntimes_group_query_attention_is_causal_behind_its_cache),

@@ -79,8 +79,26 @@ static void runs_are_taken_by_tuples_of_indices(void **state)
                 "y_4 = gather x_3 + y_2\ny_5 = reshape y_4 shape=2,4\n");
     check_weights("opset 18\ninput x 2 3 4\nints i 2 1 = 2 -3\nnode GatherND x i -> y batch_dims=1\noutput y\n",
                   (const float[]){2, 3}, 2, "y_2 a 0 8\n"); /* of block 0 row 2, of block 1 row 0 */
-    check_refused(HEAD "input i:7 2 1\nnode GatherND x i -> y\noutput y\n", "GatherND", "indices that are computed");
+    check_refused(HEAD "input i:7 2 4\nnode GatherND x i -> y\noutput y\n", "GatherND", "indices that do not fit");
     check_refused(HEAD "ints i 1 2 = 0 3\nnode GatherND x i -> y\noutput y\n", "GatherND", "an index outside");
+}
+
+/* Computed: of 3 x 4 rows those of the second dimension are 1 apart, those of the first 4; of batches each begins where
+ * its block does. */
+static void tuples_that_are_computed_are_sums_of_places(void **state)
+{
+    static const char nodes[] = "opset 18\ninput x 3 4 5\ninput i:7 2 2\nnode GatherND x i -> y\noutput y\n";
+    static const char batches[] =
+        "opset 18\ninput x 3 4 5\ninput i:7 3 1\nnode GatherND x i -> y batch_dims=1\noutput y\n";
+
+    (void)state;
+    check_graph(nodes, "x = input shape=3,4,5\ni = input shape=2,2\ny = constant shape=2\ny_3 = constant shape=2\n"
+                       "y_4 = eltwise i + y + y_3 f=mul(where(less(a,0),add(a,b),a),c)\n"
+                       "y_5 = reshape y_4 shape=2,2,1\ny_6 = reduce y_5 kind=sum\n"
+                       "x_7 = reshape x shape=1,12,5\ny_8 = reshape y_6 shape=2\ny_9 = gather x_7 + y_8\n"
+                       "y_10 = reshape y_9 shape=2,5\n");
+    check_weights(nodes, (const float[]){3, 4, 4, 1}, 4, "y_4 b 0 8\ny_4 c 8 8\n");
+    check_weights(batches, (const float[]){0, 4, 8}, 3, "y_6 b 0 12\n");
 }
 
 /* The first steps of each sequence, as many as it has, in the other order; what is behind them stays. */
@@ -99,8 +117,12 @@ static void sequences_are_turned_round(void **state)
                   "ReverseSequence", "a length outside of 0 to 3");
     check_refused("opset 10\ninput x 3 2 4\nints n 3 = 1 1 1\nnode ReverseSequence x n -> y\noutput y\n",
                   "ReverseSequence", "do not fit");
-    check_refused("opset 10\ninput x 3 2 4\ninput n:7 2\nnode ReverseSequence x n -> y\noutput y\n", "ReverseSequence",
-                  "computed");
+    check_graph("opset 10\ninput x 3 2 4\ninput n:7 2\nnode ReverseSequence x n -> y\noutput y\n",
+                "x = input shape=3,2,4\nn = input shape=2\nn_2 = reshape n shape=1,2\ny = constant shape=3,1\n"
+                "y_4 = constant shape=1,2\n" /* of step a and length b: 2 runs a step, and from c on */
+                "y_5 = eltwise y + n_2 + y_4 f=add(mul(where(less(a,b),sub(sub(b,1),a),a),2),c)\n"
+                "x_6 = reshape x shape=1,6,4\ny_7 = reshape y_5 shape=6\ny_8 = gather x_6 + y_7\n"
+                "y_9 = reshape y_8 shape=3,2,4\n");
     check_refused("opset 10\ninput x 3 2 4\nints n 2 = 3 2\nnode ReverseSequence x n -> y time_axis=1\noutput y\n",
                   "ReverseSequence", "the first two");
 }
@@ -191,6 +213,7 @@ int main(void)
         cmocka_unit_test(elements_are_taken_by_indices_along_an_axis),
         cmocka_unit_test(indices_may_be_fewer_than_elements),
         cmocka_unit_test(runs_are_taken_by_tuples_of_indices),
+        cmocka_unit_test(tuples_that_are_computed_are_sums_of_places),
         cmocka_unit_test(sequences_are_turned_round),
         cmocka_unit_test(elements_are_replaced_at_indices),
         cmocka_unit_test(one_place_is_another_number),

@@ -92,6 +92,22 @@ static void directions_are_joined_in_the_order_of_the_layer_behind(void **state)
                 "s = reshape t_11 shape=1,1,2\n");
 }
 
+/* Steps behind a sequence's end are 0; the last state is the sum of those that are the last of one. */
+static void sequences_may_have_lengths(void **state)
+{
+    (void)state;
+    check_graph("opset 14\ninput x 3 2 1\ninput n:6 2\nconst w 1 2 1 = 1 2\nconst r 1 2 2 = 1 2 3 4\n"
+                "node RNN x w r - n -> y h hidden_size=2\noutput y\noutput h\n",
+                "x = input shape=3,2,1\nn = input shape=2\nx_2 = reshape x shape=3,1,2\nzeros = constant shape=1,2,2\n"
+                "zeros_4 = eltwise zeros f=a\ny = rnn x_2 + zeros_4 shape=3,2,2 cell=tanh h=2\n"
+                "y_6 = constant shape=3,1,1\ny_7 = eltwise y_6 + n + y f=where(equal(add(a,1),b),c,0)\n"
+                "y_8 = reshape y_7 shape=1,3,4\ny_9 = reduce y_8 kind=sum\ny_10 = reshape y_9 shape=2,2\n"
+                "y_11 = constant shape=3,1,1\ny_12 = eltwise y_11 + n + y f=where(less(a,b),c,0)\n"
+                "y_13 = strided_copy y_12 shape=3,1,2,2 at=0 d0=2,2 d1=2,1 d2=3,4\n"
+                "y_14 = reshape y_13 shape=3,1,2,2\nh = strided_copy y_10 shape=1,2,2 at=0 d0=2,2 d1=2,1\n"
+                "output y_14\noutput h\n");
+}
+
 static void what_the_operator_lacks_is_refused_by_name(void **state)
 {
     static const struct {
@@ -99,8 +115,9 @@ static void what_the_operator_lacks_is_refused_by_name(void **state)
     } cases[] = {
         {"node LSTM x w r b -> y hidden_size=1 clip=3.0", "LSTM", "clip or input_forget"},
         {"const p 1 3 = 1 2 3\nnode LSTM x w r b - - - p -> y hidden_size=1", "LSTM", "peepholes"},
-        {"ints n:6 1 = 4\nnode LSTM x w r b n -> y hidden_size=1", "LSTM",
-         "sequences of several lengths, or lengths that are computed"},
+        {"ints n:6 1 = 4\nnode LSTM x w r b n -> y - c hidden_size=1\noutput c", "LSTM",
+         "the cell behind sequences of several lengths (Y_c)"},
+        {"ints n:6 2 = 4 5\nnode LSTM x w r b n -> y hidden_size=1", "LSTM", "expected a length for each sequence"},
         {"node LSTM x w r b -> y hidden_size=1 activations=['Sigmoid','Tanh','Relu']", "LSTM",
          "activations other than its usual ones"},
         {"const v 1 3 1 = 1 2 3\nnode GRU x v v -> y hidden_size=1", "GRU",
@@ -126,6 +143,7 @@ int main(void)
         cmocka_unit_test(a_reversed_sequence_is_read_and_written_backwards),
         cmocka_unit_test(two_directions_are_two_layers),
         cmocka_unit_test(directions_are_joined_in_the_order_of_the_layer_behind),
+        cmocka_unit_test(sequences_may_have_lengths),
         cmocka_unit_test(what_the_operator_lacks_is_refused_by_name),
     };
     int failed;

@@ -22,5 +22,7 @@ add_link_options(-s -Wl,--gc-sections -Wl,--as-needed -Wl,-z,relro,-z,now)
 if(TUNE_BOARD) # small
   add_compile_options(-fno-asynchronous-unwind-tables -fno-unwind-tables)
   add_link_options(-fno-asynchronous-unwind-tables -fno-unwind-tables)
-  set(CMAKE_INTERPROCEDURAL_OPTIMIZATION ON)
+  if(NOT CMAKE_BUILD_TYPE STREQUAL "None") # of what is not optimised all code would be made at each link
+    set(CMAKE_INTERPROCEDURAL_OPTIMIZATION ON)
+  endif()
 endif()

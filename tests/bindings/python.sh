@@ -45,7 +45,8 @@ if [ "$test" != test_parts.py ]; then
 fi
 if [ "$test" = test_peers.py ]; then
     "$python" -c 'import kernel_tuner, optuna' 2>/dev/null || {
-        package "$dir/venv" # of its own: others use the other while pip works
+        cp -R "$venv" "$dir/venv" # of its own: others use the other while pip works
+        python=$dir/venv/bin/python
         "$python" -m pip install -q --no-compile --retries 1 --timeout 10 'kernel_tuner==1.*' optuna >"$dir/peers.out" 2>&1 ||
             skip "Kernel Tuner and Optuna are not here and cannot be had from PyPI"
     }

@@ -15,10 +15,10 @@ configure() {
 }
 
 # The plain build: by clang where it is, not optimised and without asserts (both ways of them are built somewhere), warnings as errors. Tests that
-# have one folder for it share its objects.
+# have one folder for it share its objects. make says nothing: each of its lines is a start of cmake.
 configure_plain() {
     ! command -v clang-14 >/dev/null || set -- -DCMAKE_C_COMPILER=clang-14 -DTUNE_WERROR=ON "$@"
-    configure -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0 -DTUNE_ASSERTS=OFF "$@"
+    configure -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0 -DTUNE_ASSERTS=OFF -DCMAKE_RULE_MESSAGES=OFF "$@"
 }
 
 configured() {

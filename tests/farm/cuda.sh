@@ -18,7 +18,7 @@ trials=6
 run() {
     out=$1
     shift
-    timeout 120 "$bin/tune" run --trials $trials -o "$dir/$out.jsonl" "$@" "$layer" >"$dir/$out.out" 2>&1
+    timeout 120 "$bin/tune" run --trials $trials --min-repeat-ms 0.5 -o "$dir/$out.jsonl" "$@" "$layer" >"$dir/$out.out" 2>&1
 }
 
 run plain --device cuda --nvrtc "$cuda/libnvrtc-emulated.so" || fail "tune run --device cuda: $(tail -3 "$dir/plain.out")"
@@ -110,7 +110,7 @@ cat >"$dir/taps.json" <<'END'
 END
 # own OUT JOB: searched whole
 own() {
-    timeout 120 "$bin/tune" run --device cuda --kernel-spec "$dir/$2" --trials 4 -o "$dir/$1.jsonl" >"$dir/$1.out" 2>&1
+    timeout 120 "$bin/tune" run --device cuda --kernel-spec "$dir/$2" --trials 4 --min-repeat-ms 0.5 -o "$dir/$1.jsonl" >"$dir/$1.out" 2>&1
 }
 own taps taps.json || fail "a __constant__ variable: $(tail -3 "$dir/taps.out")"
 [ "$(grep -c '"purpose":"search".*"status":"ok"' "$dir/taps.jsonl")" -eq 4 ] || fail "4 configs were to be ok: $(cut -c1-500 "$dir/taps.jsonl")"
@@ -156,7 +156,7 @@ cat >"$dir/small.json" <<'END'
 END
 "$bin/tune" measure --device cuda --kernel-spec "$dir/small.json" -c "block_size_x=64 PER=2" >"$dir/one.out" 2>&1 || fail "tune measure"
 grep -q '^  metrics: elements/us=[0-9.]*, items=128$' "$dir/one.out" || fail "no metrics of one config"
-timeout 120 "$bin/tune" run --device cuda --kernel-spec "$dir/small.json" --trials 6 -o "$dir/small.jsonl" >"$dir/small.out" 2>&1 || fail "small scalars"
+timeout 120 "$bin/tune" run --device cuda --kernel-spec "$dir/small.json" --trials 6 --min-repeat-ms 0.5 -o "$dir/small.jsonl" >"$dir/small.out" 2>&1 || fail "small scalars"
 [ "$(grep -c '"purpose":"search".*"status":"ok"' "$dir/small.jsonl")" -eq 6 ] || fail "6 configs were to be ok: $(cut -c1-500 "$dir/small.jsonl")"
 grep -q '^  metrics: elements/us=[0-9.]*, items=[0-9]*' "$dir/small.out" || fail "no metrics of the best"
 for other in 's/"FillValue": -2}/"FillValue": -1}/' 's/255}/254}/' 's/-300}/-301}/' 's/65535}/65534}/' 's/"Scalar", "FillValue": 1.5/"Scalar", "FillValue": 1.75/' \

@@ -33,7 +33,7 @@ char *json_line(const cJSON *tree)
         const size_t n = text_unseen(p, &code);
 
         if (n)
-            to += sprintf(to, "\\u%04x", code);
+            to += snprintf(to, sizeof "\\u0000", "\\u%04x", code);
         else
             *to++ = *p;
         p += n ? n : 1;

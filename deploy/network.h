@@ -22,7 +22,7 @@ struct deploy_network {
     size_t *i_layer; /* [lowered.n_steps]: the set's layer that computes a step */
     /* What the layouts were chosen by: the sum of the steps' times, and of how many steps they were measured, scaled
      * from the nearest record, or guessed (1 GFLOPS and 1 GB/s: a layout that was not measured is rarely chosen). */
-    double cost_ns;
+    double cost_ns, guessed_ns; /* of all, and of those guessed */
     size_t n_measured, n_nearest, n_guessed;
 };
 

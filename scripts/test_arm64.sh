@@ -98,7 +98,7 @@ END
 mkdir -p "$dir/tmp" "$dir/lock"
 # Becomes the agent, so that its process can be ended; to be called in a subshell.
 board() {
-    exec env TMPDIR=/opt/run/tmp TUNE_LOCK_DIR=/opt/run/lock HOME=/opt/run/tmp POCL_CACHE_DIR=/opt/run/tmp/pocl PATH="/usr/sbin:/usr/bin:/sbin:/bin" \
+    exec env -u OCL_ICD_VENDORS TMPDIR=/opt/run/tmp TUNE_LOCK_DIR=/opt/run/lock HOME=/opt/run/tmp POCL_CACHE_DIR=/opt/run/tmp/pocl PATH="/usr/sbin:/usr/bin:/sbin:/bin" \
         unshare -rm sh "$dir/board.sh" "$@"
 }
 (board --self-test --threads 1) >"$dir/self.out" 2>&1 || fail "the emulated agent's self-test ended with $?"

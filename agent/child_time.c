@@ -36,13 +36,12 @@ struct timed {
     struct cool cool;
 };
 
-/* What has been timed here since the search told of its best counts, too: of the first ones it tells nothing. */
+/* What has been timed here since the search told of its best counts, too: of the first ones it tells nothing. A best
+ * that is known by its ratio stays: a time of another moment of the device is none to set beside it. */
 static void know_best(struct timing_rules *r, double known_ns)
 {
     if (!(known_ns > 0) || (r->best_ns > 0 && r->best_ns <= known_ns))
         return;
-    if (r->best_ns > 0)
-        r->best_lnratio += log(known_ns / r->best_ns);
     r->best_ns = known_ns;
 }
 

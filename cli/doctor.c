@@ -202,9 +202,9 @@ static void check_devices(struct client *c, const char *key, const char *fingerp
     enum err e = client_all_devices(c, NULL, &tree, &why);
     int n;
 
-    if (!e)
-        e = devices_result_read(tree, &result, &why);
-    n = e ? 0 : cJSON_GetArraySize(result.devices);
+    if (tree && devices_result_read(tree, &result, e ? NULL : &why) != ERR_OK)
+        e = e ? e : ERR_PROTOCOL;
+    n = cJSON_GetArraySize(result.devices); /* with what parts of the farm lack, of the others */
 
     snprintf(words, sizeof words, "%d registered", n);
     tell(n > 0, "devices of the farm", e ? why.text : words);

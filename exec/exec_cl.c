@@ -59,7 +59,6 @@ EXEC_API enum exec_status exec_cl_open(cl_context context, cl_device_id device, 
     s->context = context;
     s->device = device;
     clRetainContext(context);
-    (void)exec_cl_ask_for_tiles();
 #ifdef TUNE_EXEC_TEAM_CL_H
     s->team = exec_cl_team_open(context, device);
 #endif
@@ -192,6 +191,8 @@ static enum exec_status exec_cl_add_module(struct exec_cl *s, const struct exec_
     char *options = exec_cl_copy(m->options);
     cl_program program = NULL;
     enum exec_status status = EXEC_OK;
+    if (strstr(text, "tileloadd") != NULL) /* asking is felt in the whole process: its signals' frames grow */
+        (void)exec_cl_ask_for_tiles();
     if (grown)
         s->modules = grown;
     if (!grown || !options) {

@@ -28,8 +28,8 @@ EXEC_API enum exec_status exec_cl_open(cl_context context, cl_device_id device, 
                                        struct exec_words *words, struct exec_cl **out);
 EXEC_API void exec_cl_close(struct exec_cl *s); /* accepts NULL; close its ops and weights first */
 
-/* May this process use the tile registers of AMX? Linux gives them to those that ask, for all of their threads; opening
- * a session does. 0 where the processor or the system has none. */
+/* May this process use the tile registers of AMX? Linux gives them to those that ask, for all of their threads; a
+ * session asks when it builds a text that uses them. 0 where the processor or the system has none. */
 EXEC_API int exec_cl_ask_for_tiles(void);
 
 /* May runs and packing of the session use this queue? EXEC_BAD_ARGUMENT with words for NULL, a queue of another context

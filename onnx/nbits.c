@@ -130,6 +130,8 @@ static bool read_blocks(struct onnx_import *m, const Onnx__NodeProto *node, stru
                               .bytes = onnx_attribute_int(node, "accuracy_level", 0) == 4};
     if (onnx_in(m, node, 3))
         return onnx_refuse(m, "rows in groups of their own (g_idx)"), false;
+    if ((b->scale && b->scale->blocks) || (b->zero && b->zero->blocks)) /* reads would be ever deeper */
+        return onnx_refuse(m, "scales or zero points that are unpacked themselves"), false;
     if ((b->bits != 2 && b->bits != 4 && b->bits != 8) || b->size < 8 || b->size > ONNX_MAX_REPEATED || b->size % 8 ||
         b->n < 1 || b->k < 1 || b->n > ONNX_MAX_ELEMS || b->k > ONNX_MAX_ELEMS ||
         b->n > ONNX_MAX_ELEMS / (b->k + b->size))
@@ -162,7 +164,9 @@ void onnx_join_blocks(struct onnx_import *m, struct onnx_value *v)
     b->n = d->x->shape.dim[1];
     b->columns = true;
     b->has_sign = type == ONNX_TYPE_INT4;
-    v->blocks = b;
+    if (onnx_shape_elems(&b->scale->shape) == blocks_of(b) * b->n &&
+        (!b->zero || onnx_shape_elems(&b->zero->shape) == blocks_of(b) * b->n)) /* not [1][1], one for all */
+        v->blocks = b;
 }
 
 enum onnx_role onnx_unpack_blocks(struct onnx_import *m, const Onnx__NodeProto *node)

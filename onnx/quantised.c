@@ -138,16 +138,27 @@ static const struct onnx_dequantised *origin(struct onnx_import *m, const struct
     return d;
 }
 
-/* All inputs are constants: dequantised where they are read. */
+/* Is a constant computed whenever it is read? */
+static bool is_computed(const struct onnx_value *v)
+{
+    return v && !v->v && !v->tensor.proto;
+}
+
+/* All inputs are constants: dequantised where they are read; but not of such, whose reads would be ever deeper. */
 static enum onnx_role fold_dequantised(struct onnx_import *m, const Onnx__NodeProto *node, const struct linear *l)
 {
     struct onnx_value *out = onnx_out(m, node, 0);
+    const struct onnx_dequantised *d = origin(m, l);
+    const bool is_deep = is_computed(l->x) || is_computed(l->scale) || is_computed(l->zero);
+    double *v = is_deep && !m->failed ? onnx_make_constant(m, out, &l->x->shape, true) : NULL;
 
-    out->dequantised = origin(m, l);
+    for (int64_t i = 0, n = v ? onnx_shape_elems(&l->x->shape) : 0; i < n; i++)
+        v[i] = onnx_dequantised_at(d, i);
+    out->dequantised = d;
     out->kind = ONNX_CONSTANT;
-    out->shape = l->x->shape;
+    out->shape = d ? d->x->shape : out->shape;
     out->is_float = true;
-    if (out->dequantised)
+    if (d && !m->failed && !is_deep)
         onnx_join_blocks(m, out);
     return ONNX_FOLDED;
 }
@@ -252,7 +263,7 @@ enum onnx_role onnx_quantize(struct onnx_import *m, const Onnx__NodeProto *node)
     type = type ? type : l.zero ? type_of(m, l.zero) : ONNX__TENSOR_PROTO__DATA_TYPE__UINT8;
     type = type ? type : ONNX__TENSOR_PROTO__DATA_TYPE__UINT8; /* of a zero point that was computed */
     if (!range_of(type, &range))
-        return onnx_refuse(m, "to elements of type %lld: expected whole numbers of 8 or 16 bits", (long long)type);
+        return onnx_refuse(m, "to elements of type %lld: expected whole numbers of 4, 8 or 16 bits", (long long)type);
     if (is_constant(l.x) && is_constant(l.scale) && is_constant(l.zero))
         return fold_quantised(m, node, &l, &range);
     if (!onnx_is_activation(l.x))

@@ -64,6 +64,7 @@ enum err client_each_part(struct client *c,
 {
     const int64_t n = client_parts(c);
     struct why lacking = {""};
+    bool lacks = false;
     enum err e = ERR_OK;
 
     for (int64_t part = 1; part <= n && !e; part++) {
@@ -73,11 +74,12 @@ enum err client_each_part(struct client *c,
         if (!e)
             e = ask(one, part, arg, why);
         if (e == ERR_UNREACHABLE && n > 1) {
-            lacking = why && !lacking.text[0] ? *why : lacking;
+            lacking = why && !lacks ? *why : lacking;
+            lacks = true;
             e = ERR_OK;
         }
     }
-    return e || !lacking.text[0] ? e : why_set(why, ERR_UNREACHABLE, "%s: what it has is left out", lacking.text);
+    return e || !lacks ? e : why_set(why, ERR_UNREACHABLE, "%s: what it has is left out", lacking.text);
 }
 
 /* Moves the entries of a list in `from` behind those in `to`. */

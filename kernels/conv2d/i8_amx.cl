@@ -262,7 +262,7 @@ DEVICE void store_quad(const int16 *v, int zero, GLOBAL OUT *y)
     __asm__(PACK_BYTES " %2, %1, %0" : "=v"(bytes) : "v"(a), "v"(b));
     __asm__("vpermd %1, %2, %0" : "=v"(a) : "v"(bytes), "v"(order));
 #ifdef EPI_RELU
-    __asm__(MOST_BYTES " %2, %1, %0" : "=v"(a) : "v"(a), "v"((int16)(zero * 0x01010101)));
+    __asm__(MOST_BYTES " %2, %1, %0" : "=v"(a) : "v"(a), "v"((int16)((int)((uint)zero * 0x01010101u))));
 #endif
     *(GLOBAL quad_of_pixels *)y = a;
 }

@@ -279,6 +279,7 @@ class Inputs(unittest.TestCase):
             (2, set(), "void k(const float *x,\n#if A\nconst\n#endif\nfloat *y) {}"),
             (1, set(), "void k(const float **x) {}"),
             (2, set(), "void k(ARGS) {}"),
+            (3, set(), "void k(Array<float, 4> x, const float *a, float *b) {}"),
             (1, set(), "void other(const float *x) { k(x); }"),
         ):
             with self.subTest(text):

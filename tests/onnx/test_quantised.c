@@ -286,12 +286,27 @@ static void numbers_that_are_read_stay_floats(void **state)
                 X_LINE "y = eltwise x f=clip(add(round(div(a,0.5)),3),0,255)\n");
 }
 
+/* Each reads all of the one before it twice for an element: 2^40 reads, where they were not kept. */
+static void constants_of_constants_are_read_once(void **state)
+{
+    char lines[4096] = "opset 21\ninput x 1 4\nconst b0 1 = 1\n";
+
+    (void)state;
+    for (int i = 0; i < 40; i++) {
+        const size_t n = strlen(lines);
+
+        snprintf(lines + n, sizeof lines - n, "node DequantizeLinear b%d b%d -> b%d\n", i, i, i + 1);
+    }
+    strcat(lines, "node Add x b40 -> y\noutput y\n");
+    check_graph(lines, "x = input shape=1,4\ny = eltwise x f=add(a,1)\n");
+}
+
 static void what_is_not_supported_is_refused_by_name(void **state)
 {
     (void)state;
     check_refused("opset 21\ninput x 1 4\nconst xs 1 2 = 0.5 0.25\nnode QuantizeLinear x xs -> y axis=1 "
                   "output_dtype=17 block_size=2\noutput y\n",
-                  "QuantizeLinear", "to elements of type 17: expected whole numbers of 8 or 16 bits");
+                  "QuantizeLinear", "to elements of type 17: expected whole numbers of 4, 8 or 16 bits");
     check_refused("opset 21\ninput x 1 4\ninput xs 1 2\nnode QuantizeLinear x xs -> y axis=1 block_size=2\noutput y\n",
                   "QuantizeLinear", "a scale for each block that is no constant");
     check_refused("opset 21\ninput x 1 4\nconst xs 3 = 1 2 3\nnode QuantizeLinear x xs -> y axis=1\noutput y\n",
@@ -312,6 +327,7 @@ int main(void)
         cmocka_unit_test(the_scale_of_a_mean_is_divided_by_its_number),
         cmocka_unit_test(what_no_kernel_of_bytes_computes_stays_of_floats),
         cmocka_unit_test(numbers_that_are_read_stay_floats),
+        cmocka_unit_test(constants_of_constants_are_read_once),
         cmocka_unit_test(what_is_not_supported_is_refused_by_name),
     };
     int failed;

@@ -77,7 +77,7 @@ def inputs_of(text: str, name: str, n: int) -> "set[int]":
     heads = re.findall(rf"\b{re.escape(name)}\s*\(([^(){{}};]*)\)\s*\{{", re.sub(_COMMENT, " ", text))
     for head in heads:
         each = head.split(",")
-        out &= {i for i, one in enumerate(each) if re.fullmatch(_INPUT, one)} if len(each) >= n and "#" not in head else set()
+        out &= {i for i, one in enumerate(each) if re.fullmatch(_INPUT, one)} if len(each) == n and "#" not in head else set()
     return out if heads else set()
 
 

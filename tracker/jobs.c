@@ -533,7 +533,7 @@ enum err job_record(struct tracker *t, struct tracker_job *j, struct record_row 
         return e;
     j->seq++;
     job_changes(t, j);
-    if (strcmp(row->status, "ok") == 0 && row->time_ns > 0) {
+    if (strcmp(row->status, "ok") == 0 && row->time_ns > 0 && !strstr(row->line, STORE_IN_PART)) {
         if (row->flops / row->time_ns > j->best_gflops)
             j->best_gflops = row->flops / row->time_ns;
         if (j->best_ns <= 0 || row->time_ns < j->best_ns)

@@ -266,25 +266,29 @@ static void a_reply_has_no_more_lines_than_fit(void **state)
     free(line);
 }
 
+/* And was not verified in part alone. */
 static void the_best_is_of_what_went_well(void **state)
 {
     static const struct {
         const char *status;
         double time_ns, flops;
-    } all[] = {{"ok", 100, 400}, {"ok", 50, 100}, {"ok", 200, 1000}, {"wrong", 1, 1e9}, {"ok", 0, 5}};
+        const char *proof;
+    } all[] = {{"ok", 100, 400, ""},  {"ok", 50, 100, "full"}, {"ok", 200, 1000, "full"},
+               {"wrong", 1, 1e9, ""}, {"ok", 0, 5, ""},        {"ok", 10, 1000, "part"}};
     struct rig *r = *state;
     cJSON *status;
 
-    cJSON_Delete(lease_all(r, 5));
-    for (int i = 0; i < 5; i++)
+    cJSON_Delete(lease_all(r, 6));
+    for (int i = 0; i < 6; i++)
         rig_do(r, "trial_result",
-               "{'trial':'t%d','token':1,'envelope':{'status':'%s','time_ns':%g,'flops':%g},'record':'x'}", i + 1,
-               all[i].status, all[i].time_ns, all[i].flops);
+               "{'trial':'t%d','token':1,'envelope':{'status':'%s','time_ns':%g,'flops':%g},"
+               "'record':'{\\'verified\\':\\'in %s\\'}'}",
+               i + 1, all[i].status, all[i].time_ns, all[i].flops, all[i].proof);
     for (int i = 0; i < 2; i++) { /* kept by hand, and asked of the store */
         status = rig_job(r, 1);
         assert_true(real_in(object_in(status, "best"), "time_ns") == 50);
         assert_true(real_in(object_in(status, "best"), "gflops") == 5);
-        assert_int_equal(number_in(status, "records"), 5);
+        assert_int_equal(number_in(status, "records"), 6);
         cJSON_Delete(status);
         rig_crash(r);
     }

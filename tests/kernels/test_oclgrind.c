@@ -13,7 +13,8 @@
 #include "tests/kernels/mali.h"
 #include "tests/kernels/run_device.h"
 
-#define MAX_FLOPS 1.5e6 /* Oclgrind takes some 0.2 s for a million */
+#define MAX_FLOPS 1.5e6   /* Oclgrind takes some seconds for a million */
+#define SAMPLE_FLOPS 4e5 /* where a template is one of a sample */
 #define OTHERS_LOCAL_BYTES                                                                                             \
     8192 /* Oclgrind counts local arrays of all of a program's kernels for each: oclgrind.sh gives more */
 
@@ -130,6 +131,14 @@ static void describe(struct sample *sample, bool mali)
     memcpy(sample->desc.extensions, here->extensions, sizeof here->extensions);
 }
 
+/* Each product of a deformable layer interpolates between four pixels. */
+static bool is_small(const struct sample *sample, const struct workload *w)
+{
+    const double of_one = strcmp(w->op->name, "deformable_conv2d") == 0 ? 8 : 1;
+
+    return of_one * w->op->flops(w) <= (sample->n_parts > 1 ? SAMPLE_FLOPS : MAX_FLOPS);
+}
+
 /* The shapes that a template computes and that are small enough; how many. */
 static size_t shapes_of(const struct sample *sample, const struct template *t, const char **out, size_t max)
 {
@@ -139,7 +148,7 @@ static size_t shapes_of(const struct sample *sample, const struct template *t, c
         for (const char *const *shape = (*cases)->shapes; *shape && n < max; shape++) {
             struct workload w;
 
-            if (!workload_parse(*shape, &w, NULL) && template_computes(t, w.op) && w.op->flops(&w) <= MAX_FLOPS &&
+            if (!workload_parse(*shape, &w, NULL) && template_computes(t, w.op) && is_small(sample, &w) &&
                 fit(sample, t, &w) != FIT_NONE)
                 out[n++] = *shape;
         }

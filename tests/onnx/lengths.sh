@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # lengths.sh BIN ROOT [SEED [full]] - models with an open dimension (lengths.py) deployed for a range of it: every output at lengths around the
 # buckets, and some drawn by SEED, beside onnxruntime's, and not without what hides the places behind; what is refused, by name; and what
-# docs/sizes.md says, to the letter. Four models, two of them by TUNE_TEST_SEED; full: all eight. Skips (77) without onnx and
+# docs/sizes.md says, to the letter. Five models, two of them by TUNE_TEST_SEED, and of halves two, one by it; full: all. Skips (77) without onnx and
 # onnxruntime (scripts/install_deps.sh --bench) or a device.
 set -eu
 bin=$1 root=$2 seed=${3:-7}
@@ -64,7 +64,8 @@ while read -r name lengths; do
     esac
 done <"$dir/names"
 least=1
-for name in first sentence last both_ways cached; do
+case "${4:-}" in full) halves="first sentence last both_ways cached" ;; *) halves="cached $(some 1 first sentence last both_ways)" ;; esac
+for name in $halves; do
     "$bin/tune" import "$dir/nets/$name.onnx" --dim seq=1..64 --dtype f16 -q -o "$dir/nets/$name-f16" || fail "f16: not imported"
     deploy "$name" --dtype f16 --buckets 3
     compile "$dir/app" "$dir/bundle/net.c"

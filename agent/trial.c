@@ -181,7 +181,7 @@ void trial_take_program(struct trial *t, const void *text, size_t n)
     r->template_version = t->program.template_version;
     r->knobs = t->program.knobs ? cJSON_Duplicate(t->program.knobs, true) : NULL;
     r->flops = t->program.flops;
-    if (t->program.n_passes == 0 && t->program.n_launches > 0)
+    if (!program_is_checked(&t->program) && t->program.n_launches > 0)
         COPY(r->verified, "not checked");
     for (size_t i = 0; i < t->program.n_buffers; i++)
         t->buffer_bytes += t->program.buffers[i].n_elems * (int64_t)dtype_bytes(t->program.buffers[i].dtype);
@@ -304,7 +304,7 @@ void trial_take_time(struct trial *t, const cJSON *item, const cJSON *reply)
     r->censored = m.censored;
     r->n_samples = take_samples(m.samples, &r->samples_ns);
     r->pack_ns = m.pack_ns;
-    if (m.in_part || !*r->verified)
+    if (!*r->verified)
         COPY(r->verified, m.in_part ? RECORD_IN_PART : RECORD_IN_FULL);
     if (!isnan(r->lnratio)) {
         r->anchor.hash = t->anchor_name;

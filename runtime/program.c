@@ -33,6 +33,14 @@ void program_drop_passes(struct program *p)
     p->n_passes = p->n_sheet = 0;
 }
 
+bool program_is_checked(const struct program *p)
+{
+    for (size_t i = 0; i < p->n_passes; i++)
+        if (p->passes[i].n_checks > 0)
+            return true;
+    return false;
+}
+
 void program_fini(struct program *p)
 {
     if (!p)

@@ -302,6 +302,9 @@ void program_drop_passes(struct program *p);
 /* Do two fills give the same elements? */
 bool program_fill_equal(const struct program_fill *a, const struct program_fill *b);
 
+/* Does any pass compare something? One without checks is run for its fences alone. */
+bool program_is_checked(const struct program *p);
+
 /* Weight of position `i` along a projected axis: an integer in [1, 2^20]. Values stay exact in a double while
  * axis * max|y| * 2^20 < 2^53. */
 double program_project_weight(uint64_t seed, int64_t i);

@@ -258,7 +258,7 @@ static enum err read_vector(struct spec *s, const cJSON *o, const cJSON *files, 
                             struct why *why)
 {
     static const char *const accesses[] = {"ReadWrite", "ReadOnly", "WriteOnly"};
-    const cJSON *size = spec_member(o, "Size"), *memory = spec_member(o, "MemType"), *output = spec_member(o, "Output");
+    const cJSON *size = spec_member(o, "Size"), *memory = spec_member(o, "MemType");
     int access = SPEC_READ_WRITE;
     enum err e = read_choice(o, a->where, "AccessType", accesses, 3, &access, why);
 
@@ -278,12 +278,29 @@ static enum err read_vector(struct spec *s, const cJSON *o, const cJSON *files, 
         return why_set(why, ERR_INPUT, "%s.Name: expected the name of the __constant__ variable", a->where);
     if (a->is_symbol)
         a->access = SPEC_READ_ONLY;
-    a->is_output = cJSON_IsTrue(output) || (cJSON_IsNumber(output) && output->valuedouble != 0);
     if (a->access != SPEC_WRITE_ONLY || spec_member(o, "FillType") || spec_member(o, "FillValue"))
         e = read_fill(s, o, a->where, files, &a->fill, why); /* else zeros, that nobody sees */
     if (!e && !size && a->fill.kind != SPEC_BINARY)
         e = why_set(why, ERR_INPUT, "%s.Size: expected the number of elements", a->where);
     return e || !size ? e : define_number(s, a, "Size", size, i, why);
+}
+
+bool spec_is_written(const struct spec_arg *a)
+{
+    return a->memory == SPEC_VECTOR && a->access != SPEC_READ_ONLY;
+}
+
+/* Output: what is compared. */
+static enum err read_output(const cJSON *o, struct spec_arg *a, struct why *why)
+{
+    const cJSON *output = spec_member(o, "Output");
+
+    a->is_output = cJSON_IsTrue(output) || (cJSON_IsNumber(output) && output->valuedouble == 1);
+    if (output && !a->is_output && !cJSON_IsFalse(output) && !(cJSON_IsNumber(output) && output->valuedouble == 0))
+        return why_set(why, ERR_INPUT, "%s.Output: expected 0 or 1", a->where);
+    if (a->is_output && !spec_is_written(a))
+        return why_set(why, ERR_INPUT, "%s.Output: '%s' is no vector that is written", a->where, a->id);
+    return ERR_OK;
 }
 
 static enum err read_arg(struct spec *s, const cJSON *o, const cJSON *files, size_t i, struct why *why)
@@ -311,12 +328,14 @@ static enum err read_arg(struct spec *s, const cJSON *o, const cJSON *files, siz
         return e;
     s->n_args = i + 1;
     if (a->memory == SPEC_SCALAR)
-        return read_scalar(s, o, a, i, why);
-    if (a->memory == SPEC_VECTOR)
-        return read_vector(s, o, files, a, i, why);
-    if (!spec_member(o, "Size"))
-        return why_set(why, ERR_INPUT, "%s.Size: expected the number of elements", a->where);
-    return define_number(s, a, "Size", spec_member(o, "Size"), i, why);
+        e = read_scalar(s, o, a, i, why);
+    else if (a->memory == SPEC_VECTOR)
+        e = read_vector(s, o, files, a, i, why);
+    else if (!spec_member(o, "Size"))
+        e = why_set(why, ERR_INPUT, "%s.Size: expected the number of elements", a->where);
+    else
+        e = define_number(s, a, "Size", spec_member(o, "Size"), i, why);
+    return e ? e : read_output(o, a, why);
 }
 
 /* What is right, told by the file. */
@@ -334,7 +353,7 @@ static enum err read_expected(struct spec *s, const cJSON *o, const cJSON *files
 
         if (strcmp(a->id, target) != 0)
             continue;
-        if (a->memory != SPEC_VECTOR || a->access == SPEC_READ_ONLY || a->is_expected)
+        if (!spec_is_written(a) || a->is_expected)
             return why_set(why, ERR_INPUT, "%s.TargetName: '%s' is no vector that is written, or named twice", where,
                            target);
         e = read_fill(s, o, where, files, &a->expected, why);

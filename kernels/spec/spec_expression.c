@@ -52,10 +52,21 @@ static const char *read_index(const char *at, size_t *index)
     return *at == ']' ? at + 1 : NULL;
 }
 
+static bool is_number(const char *text, double *out)
+{
+    char *end;
+
+    *out = strtod(text, &end);
+    return end != text && !*skip_space(end) && strcspn(text, "xXnNpP") == strlen(text);
+}
+
 static enum err put_problem(const struct spec *s, const char **at, const char *where, struct buf *out, struct why *why)
 {
     const char *behind = *at + strlen("ProblemSize"), *end;
+    char name[SPACE_NAME_BYTES];
     size_t index = 0;
+    double number;
+    int known;
 
     if (*skip_space(behind) != '[') {
         if (s->n_problem != 1)
@@ -70,7 +81,11 @@ static enum err put_problem(const struct spec *s, const char **at, const char *w
     }
     assert(index < s->n_problem && end > *at);
     *at = end;
-    return buf_printf(out, "ProblemSize.%zu", index);
+    snprintf(name, sizeof name, "ProblemSize.%zu", index);
+    known = spec_find_definition(s, name, strlen(name));
+    /* its number where the file has one: what is told of the expression, and to searchers, needs no name then */
+    return buf_puts(out,
+                    known >= 0 && is_number(s->definitions[known].text, &number) ? s->definitions[known].text : name);
 }
 
 /* max(KNOB), min(KNOB): of the list of its values. Leaves *at alone when it is something else. */
@@ -245,14 +260,6 @@ static enum err check(const struct spec *s, const char *text, const char *where,
     err = expr_compile(text, resolve, names, &e, why);
     expr_free(e);
     return err ? why_prefix(why, err, "%s", where) : ERR_OK;
-}
-
-static bool is_number(const char *text, double *out)
-{
-    char *end;
-
-    *out = strtod(text, &end);
-    return end != text && !*skip_space(end) && strcspn(text, "xXnNpP") == strlen(text);
 }
 
 static enum err add(struct spec *s, const struct spec_definition *d, struct why *why)

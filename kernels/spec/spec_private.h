@@ -160,6 +160,9 @@ struct spec_language {
 const struct spec_language *spec_language(const struct spec *s);
 /* A function of C or C++, which is called once. */
 bool spec_is_function(const struct spec *s);
+
+/* A vector that kernels write. */
+bool spec_is_written(const struct spec_arg *a);
 /* By the name in a file, whatever its case; NULL = it is not known. */
 const struct spec_language *spec_language_named(const char *name);
 

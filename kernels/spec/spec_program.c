@@ -413,13 +413,12 @@ static enum err add_check(const struct making *m, struct program_pass *pass, siz
     return ERR_OK;
 }
 
+/* Without checks it is run for the fences alone: what reads or writes beside its arguments. */
 static enum err add_pass(struct making *m)
 {
-    struct program_pass *pass = spec_is_checked(m->s) ? program_add_pass(m->p, "reference") : NULL;
-    enum err e = ERR_OK;
+    struct program_pass *pass = program_add_pass(m->p, spec_is_checked(m->s) ? "reference" : "fences");
+    enum err e = pass ? ERR_OK : why_set(m->why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
 
-    if (!pass)
-        return spec_is_checked(m->s) ? why_set(m->why, ERR_NOMEM, "%s", err_words(ERR_NOMEM)) : ERR_OK;
     for (size_t i = 0; i < m->s->n_args && !e; i++)
         if (m->shadows[i] >= 0 && (m->s->args[i].is_expected || m->s->args[i].is_output))
             e = add_check(m, pass, i);
@@ -450,6 +449,8 @@ static enum err set_head(struct making *m)
         return why_set(m->why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
     if (m->s->has_operations)
         e = value_of(m, m->config, "Operations", "KernelSpecification.Operations", &p->flops);
+    if (!e && !(p->flops >= 0))
+        e = why_set(m->why, ERR_INPUT, "KernelSpecification.Operations is %.15g: expected a number from 0", p->flops);
     p->flops_effective = p->flops;
     return e;
 }

@@ -494,7 +494,8 @@ static enum err read_reference_config(struct spec *s, const cJSON *main, const c
     knobs = config_object(parameters, given);
     e = space_config_from_json(s->space, knobs, &s->reference_config, why);
     cJSON_Delete(knobs);
-    return e ? why_prefix(why, e, "%s", path) : ERR_OK;
+    return e ? why_prefix(why, e, "%s", given ? path : KERNEL ".ReferenceKernel has no Configuration, so the Defaults")
+             : ERR_OK;
 }
 
 /* The rest. */
@@ -572,6 +573,8 @@ static enum err set_workload(struct spec *s, struct why *why)
 
         if (e)
             return why_set(why, e, KERNEL ".ProblemSize[%zu]: has no value", i);
+        if (!(v >= 1 && v <= JSON_EXACT_MAX) || v != rint(v))
+            return why_set(why, ERR_INPUT, KERNEL ".ProblemSize[%zu] is %.15g: expected a whole number from 1", i, v);
         n += (size_t)snprintf(s->workload + n, sizeof s->workload - n, "%s%.15g", i ? "," : " problem_size=", v);
     }
     return ERR_OK;
@@ -603,13 +606,12 @@ static enum err choose_outputs(struct spec *s, struct why *why)
     size_t n_marked = 0, n = 0;
 
     for (size_t i = 0; i < s->n_args; i++)
-        n_marked += s->args[i].memory == SPEC_VECTOR && s->args[i].is_output;
+        n_marked += s->args[i].is_output;
     for (size_t i = 0; i < s->n_args; i++) {
         struct spec_arg *a = &s->args[i];
 
         if (n_marked == 0)
-            a->is_output = a->access != SPEC_READ_ONLY;
-        a->is_output &= a->memory == SPEC_VECTOR && a->access != SPEC_READ_ONLY;
+            a->is_output = spec_is_written(a);
         n += a->is_expected || (s->has_reference && a->is_output);
     }
     if (n > PROGRAM_MAX_CHECKS)
@@ -652,6 +654,8 @@ static enum err read_job(struct spec *s, const cJSON *job, const cJSON *files, s
     if (!e)
         e = spec_settle(s, spec_member(configuration, "Conditions"), why);
     if (!e)
+        e = set_workload(s, why);
+    if (!e)
         e = choose_outputs(s, why);
     if (!e)
         e = spec_check_sizes(s, why);
@@ -667,8 +671,6 @@ static enum err read_job(struct spec *s, const cJSON *job, const cJSON *files, s
     e = spec_read_metrics(s, spec_member(job, "Metrics"), why);
     if (!e)
         e = read_reference_config(s, kernel, parameters, why);
-    if (!e)
-        e = set_workload(s, why);
     return e ? e : set_version(s, kernel, files, why);
 }
 

@@ -48,6 +48,16 @@ class Walk:
         self.told.append((config, value))
 
 
+class Arguments(unittest.TestCase):
+    def test_a_long_list_is_refused_in_one_short_line(self):
+        with tempfile.TemporaryDirectory() as folder:
+            w = _spec.Writer(folder)
+            for call in (lambda: w.argument("x", [0.5] * 100000), lambda: w.expected("x", [0.5] * 100000, {}, None)):
+                with self.assertRaisesRegex(TypeError, "x: expected a numpy array") as raised:
+                    call()
+                self.assertLess(len(str(raised.exception)), 200)
+
+
 class Restrictions(unittest.TestCase):
     def test_expressions_allow_exactly_what_the_function_does(self):
         rng = random.Random(3)

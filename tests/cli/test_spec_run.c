@@ -181,6 +181,34 @@ static void without_a_reference_results_are_told_as_not_checked(void **state)
     buf_fini(&said);
 }
 
+/* Nobody says what is right, but what lies outside of the arguments is wrong for everybody. */
+static void without_a_reference_a_read_behind_an_argument_is_told(void **state)
+{
+    static const char *const pairs[] = {"\"ReferenceKernel\"",
+                                        "\"Misc\"",
+                                        "[2**i for i in range(0, 4)]",
+                                        "[2]",
+                                        "[1, 2, 4]",
+                                        "[1]",
+                                        "\"FillValue\": 8.0, \"Size\": \"n\"",
+                                        "\"FillValue\": 8.0, \"Size\": \"n / 2\"",
+                                        NULL};
+    char path[512], log[600];
+    struct seen s;
+    struct buf said;
+
+    (void)state;
+    buf_init(&said, 1 << 20);
+    job_write(dir, pairs, path);
+    snprintf(log, sizeof log, "%s/behind.jsonl", dir);
+    assert_int_not_equal(run(path, "1", log, &said), 0);
+    s = read_log("behind.jsonl", NULL);
+    assert_int_equal(s.by_status[STATUS_CRASH], s.n);
+    if (!strstr(s.why, "read behind the end of x"))
+        fail_msg("%s", s.why);
+    buf_fini(&said);
+}
+
 /* Doubles, local memory, an output that is also read, and values expected from a rule of i. */
 static void other_arguments_reach_the_kernel(void **state)
 {
@@ -284,6 +312,7 @@ int main(void)
         cmocka_unit_test(variants_with_a_bug_are_wrong_and_no_others),
         cmocka_unit_test(a_kernel_that_hangs_times_out),
         cmocka_unit_test(without_a_reference_results_are_told_as_not_checked),
+        cmocka_unit_test(without_a_reference_a_read_behind_an_argument_is_told),
         cmocka_unit_test(other_arguments_reach_the_kernel),
         cmocka_unit_test(the_example_runs),
         cmocka_unit_test(bad_jobs_end_in_one_line),

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import re
+import reprlib
 from dataclasses import dataclass
 from typing import Any, Iterator, Mapping, Optional, Sequence, Union
 
@@ -122,7 +123,7 @@ class Writer:
 
     def argument(self, name: str, value: Any, is_input: bool = False) -> "dict[str, Any]":
         if not hasattr(value, "dtype") or not hasattr(value, "tobytes"):
-            raise TypeError(f"argument {name}: expected a numpy array or scalar (numpy.int32(n), say), not {value!r}")
+            raise TypeError(f"argument {name}: expected a numpy array or scalar (numpy.int32(n), say), not {reprlib.repr(value)}")
         out: "dict[str, Any]" = {"Name": name, **_type_of(value.dtype, f"argument {name}")}
         if not getattr(value, "shape", ()):
             if out["Type"] == "custom":
@@ -139,7 +140,7 @@ class Writer:
 
     def expected(self, name: str, array: Any, argument: "Mapping[str, Any]", atol: Optional[float]) -> "dict[str, Any]":
         if not hasattr(array, "dtype") or not hasattr(array, "size"):
-            raise TypeError(f"answer of {name}: expected a numpy array or None, not {array!r}")
+            raise TypeError(f"answer of {name}: expected a numpy array or None, not {reprlib.repr(array)}")
         kind = _type_of(array.dtype, f"answer of {name}")
         if array.size != argument.get("Size") or kind != {k: argument.get(k) for k in kind}:
             raise ValueError(

@@ -466,7 +466,9 @@ static void a_job_without_a_reference_is_not_checked(void **state)
     assert_false(spec_is_checked(s));
     blobs_init(&blobs, 1 << 20);
     p = program_of(s, "GROUP=1 PER=1 BUG=0", &blobs);
-    assert_int_equal(p.n_passes, 0);
+    assert_int_equal(p.n_passes, 1); /* for the fences */
+    assert_int_equal(p.passes[0].n_checks, 0);
+    assert_false(program_is_checked(&p));
     program_fini(&p);
     blobs_fini(&blobs);
     spec_free(s);

@@ -41,6 +41,76 @@ static void members_that_are_there_twice_are_refused(void **state)
             ": Budget: the member is there twice");
 }
 
+/* A size that is none fails elsewhere, far from its cause: "the constraints leave no config". */
+static void sizes_of_the_problem_are_whole_numbers_from_1(void **state)
+{
+    static const char *const bad[] = {"0", "-1", "1.5", "1e30", "\"2 - 2\""};
+    static const char *const none[] = {"[1000]", "[1e3]", NULL};
+    char size[40];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        snprintf(size, sizeof size, "\"ProblemSize\": [%s, 1000]", bad[i]);
+        refuses("\"ProblemSize\": [1000]", size, "KernelSpecification.ProblemSize[0] is ");
+    }
+    spec_free(opened(none));
+}
+
+/* Passed over, "Output": "yes" would have other arguments compared than the file says. */
+static void outputs_are_marked_with_1_and_are_written(void **state)
+{
+    (void)state;
+    refuses("\"Output\": 1", "\"Output\": \"yes\"", "Arguments[1].Output: expected 0 or 1");
+    refuses("\"Output\": 1", "\"Output\": 2", "Arguments[1].Output: expected 0 or 1");
+    refuses("\"FillValue\": 8.0", "\"FillValue\": 8.0, \"Output\": 1",
+            "Arguments[0].Output: 'x' is no vector that is written");
+    refuses("\"FillValue\": 3.0", "\"FillValue\": 3.0, \"Output\": true",
+            "Arguments[2].Output: 'by' is no vector that is written");
+}
+
+/* What the file has not is not what is wrong in it. */
+static void a_reference_without_a_configuration_tells_of_the_defaults(void **state)
+{
+    (void)state;
+    refuses("\"Default\": 1", "\"Default\": 3", "ReferenceKernel has no Configuration, so the Defaults: knob 'PER'");
+    refuses(", \"Default\": 1", "", "ReferenceKernel has no Configuration, so the Defaults: knob 'PER' is missing");
+}
+
+/* Not as we spell it: "ProblemSize.0 % GROUP". */
+static void expressions_are_told_with_the_numbers_of_the_problem(void **state)
+{
+    static const char *const pairs[] = {"GROUP * PER <= max(GROUP)", "ProblemSize[0] % (3 * GROUP) == 0", NULL};
+    const char *violated = NULL;
+    struct why why = {""};
+    struct config c;
+    struct spec *s = opened(pairs);
+
+    (void)state;
+    assert_int_equal(space_config_parse(spec_space(s), "GROUP=2 PER=1 BUG=0", &c, &why), ERR_OK);
+    assert_false(space_is_valid(spec_space(s), &c, &violated));
+    assert_string_equal(violated, "1000 % (3 * GROUP) == 0");
+    spec_free(s);
+    refuses("\"ProblemSize[0] / PER\"", "\"ProblemSize[0] / PR\"", "GlobalSize.X: '1000 / PR': unknown name 'PR'");
+}
+
+static void operations_are_counted_from_0(void **state)
+{
+    static const char *const pairs[] = {"\"Operations\": \"n\"", "\"Operations\": \"n - 2 * n\"", NULL};
+    struct spec *s = opened(pairs);
+    struct blobs blobs;
+    struct program p;
+    struct why why = {""};
+    struct config c;
+
+    (void)state;
+    blobs_init(&blobs, 1 << 20);
+    assert_int_equal(space_config_parse(spec_space(s), "GROUP=2 PER=1 BUG=0", &c, &why), ERR_OK);
+    assert_int_equal(spec_program(s, &c, &p, &blobs, &why), ERR_INPUT);
+    assert_string_equal(why.text, "KernelSpecification.Operations is -1000: expected a number from 0");
+    blobs_fini(&blobs);
+    spec_free(s);
+}
+
 static void remarks_and_others_members_are_passed_over(void **state)
 {
     static const char *const pairs[] = {"  \"KernelSpecification\": {",
@@ -297,6 +367,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unknown_members_are_refused_by_name),
         cmocka_unit_test(members_that_are_there_twice_are_refused),
+        cmocka_unit_test(sizes_of_the_problem_are_whole_numbers_from_1),
+        cmocka_unit_test(outputs_are_marked_with_1_and_are_written),
+        cmocka_unit_test(a_reference_without_a_configuration_tells_of_the_defaults),
+        cmocka_unit_test(expressions_are_told_with_the_numbers_of_the_problem),
+        cmocka_unit_test(operations_are_counted_from_0),
         cmocka_unit_test(remarks_and_others_members_are_passed_over),
         cmocka_unit_test(elements_of_custom_types_have_so_many_bytes),
         cmocka_unit_test(values_of_custom_types_are_made_up_to_a_limit_of_bytes),

@@ -159,8 +159,9 @@ static void put_joined(const Onnx__NodeProto *n, struct buf *out)
 static void put_embedded(const Onnx__NodeProto *n, struct buf *out)
 {
     buf_puts(out, has_input(n, 8) ? "p=Gather(3,8);" : "n=Shape(0)start=1;z=Sub(n,n);p=Slice(3,z,n);");
-    if (has_input(n, 7))
-        buf_puts(out, "$1=ReduceSum(7)axes=[1]keepdims=0;");
+    if (n->n_output > 1) /* how many words are there; without a mask it is 0 in onnxruntime */
+        buf_puts(out, has_input(n, 7) ? "$1=ReduceSum(7)axes=[1]keepdims=0;"
+                                      : "m=Sub(0,0);$1=ReduceSum(m)axes=[1]keepdims=0;");
     buf_puts(out, "w=Gather(2,0);g=Gather(?4,1);a=Add(w,p);$2=Add(a,?g);!$0=LayerNormalization($2,5,6)@;");
 }
 

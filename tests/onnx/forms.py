@@ -5,7 +5,7 @@ inputs (x.bin, or x0.bin, x1.bin, ...), what onnxruntime makes of them without o
 llama     rotary angles as a constant times the positions, a mask of Range, Trilu, Greater and ScatterND, sizes out of Shape
 clip      the row of the largest number of each text (ArgMax, GatherND), heads in the batch, QuickGELU
 keras     projections and products as Einsum
-fused     EmbedLayerNormalization, MultiHeadAttention with a bias and lengths, FusedMatMul, FusedGemm, FusedConv, QuickGelu; the last node first
+fused     EmbedLayerNormalization with a mask and without, MultiHeadAttention with a bias and lengths, FusedMatMul, FusedGemm, FusedConv, QuickGelu; the last node first
 tables    products, sums and curves of constants
 four      weights of 4 bits in blocks behind DequantizeLinear, with zero points and without
 lengths   LSTM, GRU and RNN of sequences of several lengths, which are an input; ReverseSequence by them
@@ -100,7 +100,8 @@ def fused(m, rows=6, c=8):
     y = own(m, "FusedMatMul", m.transpose(y, 1, 0, 2), m.normal(2, c, c), transBatchA=1, alpha=0.5)
     z = own(m, "FusedGemm", m.reshape(y, 2 * rows, c), m.normal(c, 4), m.normal(4), activation="Tanh")
     w = own(m, "FusedConv", m.reshape(y, 2, c, rows, 1), m.normal(3, c, 1, 1), m.normal(3), activation="Relu", kernel_shape=[1, 1])
-    model = m.model(z, w, x)
+    bare, none = own(m, "EmbedLayerNormalization", ids, kinds, m.normal(9, c), m.normal(20, c), m.normal(2, c), m.normal(c), m.normal(c), n_out=2)
+    model = m.model(z, w, x, bare, none)
     nodes = list(model.graph.node)
     del model.graph.node[:]
     model.graph.node.extend(nodes[::-1])
@@ -134,7 +135,7 @@ def lengths(m, t=7, b=3, c=5, h=4):
     x, n = m.input("x", m.normal(t, b, c)), m.input("n", np.array([4, 7, 1]))
     count = m.node("Cast", n, to=TensorProto.INT32)
     outputs = [m.node("ReverseSequence", x, n), m.node("ReverseSequence", m.transpose(x, 1, 0, 2), n, time_axis=1, batch_axis=0)]
-    for kind, gates, more in (("LSTM", 4, {}), ("GRU", 3, {"linear_before_reset": 1}), ("RNN", 1, {})):
+    for kind, gates, more in (("LSTM", 4, {}), ("GRU", 3, {"linear_before_reset": 1}), ("GRU", 3, {}), ("RNN", 1, {})):
         for direction in ("bidirectional", "reverse"):
             dirs = 1 + (direction == "bidirectional")
             w = [m.normal(dirs, gates * h, c), m.normal(dirs, gates * h, h), m.normal(dirs, 2 * gates * h)]

@@ -113,11 +113,12 @@ static const struct expansion group_query[2][2] = {
 struct expanding {
     struct onnx_memory *memory;
     Onnx__NodeProto **nodes;
-    const char **origins;
+    struct onnx_origin *origins;
     size_t n;
-    const Onnx__NodeProto *of; /* the node at hand */
-    bool left_out[26];         /* letters that nothing gives */
-    bool failed;               /* no memory */
+    const Onnx__NodeProto *of;        /* the node at hand */
+    const struct onnx_branch *branch; /* that it is in */
+    bool left_out[26];                /* letters that nothing gives */
+    bool failed;                      /* no memory */
 };
 
 static bool is_own_domain(const char *domain)
@@ -462,7 +463,7 @@ static const char *put_node(struct expanding *x, const struct expansion *e, cons
     } else if (!there)
         x->left_out[letter] = true;
     if (there || is_output) {
-        x->origins[x->n] = counts ? e->op : "";
+        x->origins[x->n] = (struct onnx_origin){counts ? e->op : "", x->branch};
         x->nodes[x->n++] = n;
     }
     p = strchr(p, ';') + 1;
@@ -496,28 +497,30 @@ static size_t count_nodes(const Onnx__GraphProto *g, bool *any)
     return n;
 }
 
-enum err onnx_expand_nodes(struct onnx_file *f, const char *const **origins, struct why *why)
+enum err onnx_expand_nodes(struct onnx_file *f, const struct onnx_origin **origins, struct why *why)
 {
     Onnx__GraphProto *g = f->model->graph;
     bool any;
     const size_t most = count_nodes(g, &any);
     struct expanding x = {.memory = &f->memory};
 
-    *origins = NULL;
     if (!any)
         return ERR_OK;
     if (most > ONNX_MAX_NODES)
         return why_set(why, ERR_LIMIT, "more than %d nodes", ONNX_MAX_NODES);
     x.nodes = taken(&x, most * sizeof(Onnx__NodeProto *));
-    x.origins = taken(&x, most * sizeof(char *));
+    x.origins = taken(&x, most * sizeof *x.origins);
     for (size_t i = 0; i < g->n_node && !x.failed; i++) {
         const struct expansion *e = expansion_of(g->node[i]);
 
         x.of = g->node[i];
-        if (e)
+        x.branch = *origins ? (*origins)[i].branch : NULL;
+        if (e) {
             put_expansion(&x, e);
-        else
-            x.nodes[x.n++] = g->node[i];
+            continue;
+        }
+        x.origins[x.n] = *origins ? (*origins)[i] : (struct onnx_origin){NULL, NULL};
+        x.nodes[x.n++] = g->node[i];
     }
     if (x.failed)
         return why_set(why, ERR_LIMIT, "more nodes than a model of this size may have");

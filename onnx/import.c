@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "onnx/import.h"
 
+#include "onnx/branches.h"
 #include "onnx/expand.h"
 #include "onnx/model.h"
 #include "onnx/views.h"
@@ -421,6 +422,8 @@ static bool gives_floats(const struct onnx_import *m, const Onnx__NodeProto *nod
             return false;
     if (strcmp(node->op_type, "DequantizeLinear") == 0)
         return true;
+    if (strcmp(node->op_type, "If/choice") == 0) /* what is left out is none */
+        return (x = onnx_in(m, node, 1)) && onnx_in(m, node, 2) && (x->is_float || onnx_in(m, node, 2)->is_float);
     return strcmp(node->op_type, "Cast") == 0 ? onnx_is_float_type(onnx_attribute_int(node, "to", 0))
                                               : !x || x->is_float;
 }
@@ -446,7 +449,40 @@ static enum onnx_role run(struct onnx_import *m, const Onnx__NodeProto *node, co
     return role;
 }
 
-/* Node i, of which `origin` is the operator that it is counted as. */
+/* Is a node in a branch that a constant condition leaves out? */
+static bool is_left_out(const struct onnx_import *m, const struct onnx_branch *branch)
+{
+    for (; branch; branch = branch->around) {
+        const struct onnx_value *c = value_named(m, branch->condition);
+
+        if (c && c->kind == ONNX_CONSTANT && onnx_shape_elems(&c->shape) == 1 && (onnx_at(c, 0) != 0) != branch->then)
+            return true;
+    }
+    return false;
+}
+
+/* What a node would make that nothing reads but its like, and what chooses. */
+static void leave_out(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    static double nothing;
+
+    for (size_t i = 0; i < node->n_input; i++) {
+        struct onnx_value *v = onnx_in(m, node, i);
+
+        if (v)
+            v->n_readers--;
+    }
+    for (size_t i = 0; i < node->n_output; i++) {
+        struct onnx_value *v = onnx_out(m, node, i);
+
+        if (v) {
+            v->kind = ONNX_CONSTANT;
+            v->v = &nothing;
+            v->shape.rank = 0;
+        }
+    }
+}
+
 static enum err read_node(struct onnx_import *m, const Onnx__NodeProto *node, const char *origin, struct why *why)
 {
     const struct onnx_operator *o = operator_of(node);
@@ -570,6 +606,8 @@ static enum err read_model(struct onnx_import *m, struct why *why)
     enum err e = g->n_sparse_initializer ? why_set(why, ERR_UNSUPPORTED, "sparse constants") : read_opset(m, why);
 
     if (!e)
+        e = onnx_inline_branches(&m->file, &m->origins, why);
+    if (!e)
         e = onnx_expand_nodes(&m->file, &m->origins, why);
     if (!e)
         e = list_values(m, why);
@@ -584,7 +622,10 @@ static enum err read_model(struct onnx_import *m, struct why *why)
     if (!e)
         e = read_inputs(m, why);
     for (size_t i = 0; i < g->n_node && !e; i++)
-        e = read_node(m, g->node[i], m->origins[i], why);
+        if (is_left_out(m, m->origins[i].branch))
+            leave_out(m, g->node[i]);
+        else
+            e = read_node(m, g->node[i], m->origins[i].op, why);
     if (!e) {
         find_outputs(m);
         onnx_mark_live(m);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define MAX_DIM_NAME 64
+#define MAX_PLACE 128
 #define EXPECTED_TYPES "expected floats, whole numbers of 8 bits or more, or truth values"
 
 /* ---- names ---- */
@@ -174,14 +175,22 @@ static enum err read_bindings(struct onnx_import *m, struct why *why)
     return e;
 }
 
-/* The size that a name has from outside, or names and numbers with " + " between; false: one is not given. */
+/* The size that a name has from outside; false: none. */
+static bool size_given(const struct onnx_options *o, const char *name, int64_t *out)
+{
+    for (size_t i = 0; i < o->n_dims; i++)
+        if (strcmp(o->dims[i].name, name) == 0)
+            return *out = o->dims[i].size, true;
+    return false;
+}
+
+/* That of a name, or of names and numbers with " + " between; false: one is not given. */
 static bool size_named(const struct onnx_options *o, const char *name, int64_t *out)
 {
     bool known = false;
 
-    for (size_t i = 0; i < o->n_dims; i++)
-        if (strcmp(o->dims[i].name, name) == 0)
-            return *out = o->dims[i].size, true;
+    if (size_given(o, name, out))
+        return true;
     *out = 0;
     for (const char *p = name, *end; *p; p = *end ? end + 3 : end) {
         char part[MAX_DIM_NAME];
@@ -194,10 +203,7 @@ static bool size_named(const struct onnx_options *o, const char *name, int64_t *
             return false;
         snprintf(part, sizeof part, "%.*s", (int)(end - p), p);
         known = sscanf(part, "%8" SCNd64 "%n", &size, &n) == 1 && !part[n] && size > 0;
-        for (size_t i = 0; !known && i < o->n_dims; i++) {
-            known = strcmp(o->dims[i].name, part) == 0;
-            size = o->dims[i].size;
-        }
+        known = known || size_given(o, part, &size);
         if (!known)
             return false;
         *out += size;
@@ -205,11 +211,32 @@ static bool size_named(const struct onnx_options *o, const char *name, int64_t *
     return known && *out <= GRAPH_MAX_SIZE;
 }
 
-/* The size of a dimension: fixed, or named and given from outside. */
+static const char *name_of(const Onnx__TensorShapeProto__Dimension *d)
+{
+    return d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM && d->dim_param ? d->dim_param : "";
+}
+
+/* Is a dimension the batch: the first one of an input, or of its name? */
+static bool is_batch(const struct onnx_import *m, int axis, const char *name)
+{
+    const Onnx__GraphProto *g = m->file.model->graph;
+    bool is = axis == 0;
+
+    for (size_t i = 0; i < g->n_input && *name && !is; i++) {
+        const Onnx__TypeProto *t = g->input[i]->type;
+        const bool shaped = t && t->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE && t->tensor_type->shape;
+
+        is = shaped && t->tensor_type->shape->n_dim && strcmp(name_of(t->tensor_type->shape->dim[0]), name) == 0;
+    }
+    return is;
+}
+
+/* The size of a dimension: fixed, or given from outside, by its place or its name. */
 static enum err read_dim(const struct onnx_import *m, const Onnx__ValueInfoProto *input, int axis,
                          const Onnx__TensorShapeProto__Dimension *d, int64_t *out, struct why *why)
 {
-    const bool named = d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM && d->dim_param;
+    const char *name = name_of(d);
+    char place[MAX_PLACE];
 
     if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && d->dim_value > 0) {
         *out = d->dim_value;
@@ -217,14 +244,15 @@ static enum err read_dim(const struct onnx_import *m, const Onnx__ValueInfoProto
                                               : why_set(why, ERR_LIMIT, "input %.100s: a dimension of %lld, over %d",
                                                         input->name, (long long)d->dim_value, GRAPH_MAX_SIZE);
     }
-    if (named && size_named(m->options, d->dim_param, out))
+    snprintf(place, sizeof place, "%.100s.%d", input->name ? input->name : "", axis);
+    if (size_given(m->options, place, out) || (*name && size_named(m->options, name, out)))
         return ERR_OK;
-    if (axis == 0) { /* the batch */
+    if (is_batch(m, axis, name)) {
         *out = 1;
         return ERR_OK;
     }
     return why_set(why, ERR_INPUT, "input %.100s: dimension %d is not fixed; expected --dim %.100s=N", input->name,
-                   axis, named && d->dim_param[0] ? d->dim_param : "NAME");
+                   axis, *name ? name : place);
 }
 
 static enum err read_input(struct onnx_import *m, const Onnx__ValueInfoProto *input, struct why *why)

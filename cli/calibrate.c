@@ -16,6 +16,7 @@
 
 #define MAX_WEIGHTS ((size_t)1 << 33)
 #define MAX_WORST 5
+#define BINS 2048 /* of a tensor's numbers, as onnxruntime's quantiser has */
 
 /* A network, of floats or of bytes, and what it has computed last. */
 struct side {
@@ -43,6 +44,7 @@ struct calibrating {
     int64_t n_runs;
     struct side floats, bytes;
     struct range *ranges;   /* [floats.g.n_nodes] */
+    uint64_t *counts;       /* [floats.g.n_nodes][BINS] of the numbers between a range's ends; NULL: nothing is cut */
     struct beside *layers;  /* [n_quantised] */
     struct beside *outputs; /* [floats.g.n_outputs] */
     float *room[2];         /* for the largest tensor */
@@ -212,15 +214,79 @@ static bool range_of(const char *layer, double *lo, double *hi, void *arg)
     return isfinite(*lo) && isfinite(*hi);
 }
 
-static enum err find_ranges(struct calibrating *x)
+static bool has_bins(const struct range *r)
 {
-    enum err e = make_room(x);
+    return isfinite(r->lo) && isfinite(r->hi) && r->hi > r->lo;
+}
+
+static void count(struct calibrating *x, size_t i)
+{
+    const int64_t n = graph_elems(&x->floats.g.nodes[i].shape);
+    const struct range *r = &x->ranges[i];
+    const double bins = BINS / (r->hi - r->lo);
+
+    if (!has_bins(r) || !by_step_read(x->floats.steps, (int)i, x->room[0]))
+        return;
+    for (int64_t k = 0; k < n; k++) {
+        const int64_t at = (int64_t)(((double)x->room[0][k] - r->lo) * bins);
+
+        x->counts[i * BINS + (size_t)(at < 0 ? 0 : at < BINS ? at : BINS - 1)]++;
+    }
+}
+
+/* Whole bins at the ends of a range, whose numbers are less than `most`, are no part of it. */
+static void cut(struct range *r, const uint64_t *counts, double most)
+{
+    const struct range all = *r;
+    uint64_t below = counts[0], above = counts[BINS - 1];
+    int first = 0, last = BINS - 1;
+
+    while (first < last && (double)below < most)
+        below += counts[++first];
+    while (last > first && (double)above < most)
+        above += counts[--last];
+    r->lo = all.lo + (all.hi - all.lo) * first / BINS;
+    r->hi = all.lo + (all.hi - all.lo) * (last + 1) / BINS;
+}
+
+static void cut_all(struct calibrating *x)
+{
+    for (size_t i = 0; i < x->floats.g.n_nodes; i++) {
+        const uint64_t *counts = x->counts + i * BINS;
+        uint64_t n = 0;
+
+        for (size_t k = 0; k < BINS; k++)
+            n += counts[k];
+        if (n && has_bins(&x->ranges[i]))
+            cut(&x->ranges[i], counts, (double)n * (100 - x->c->percentile) / 200);
+    }
+}
+
+/* All inputs, and `each` tensor of each run. */
+static enum err each_tensor(struct calibrating *x, void (*each)(struct calibrating *x, size_t i))
+{
+    enum err e = ERR_OK;
 
     for (int64_t r = 0; r < x->n_runs && !e; r++) {
         e = run(x, &x->floats, r);
         for (size_t i = 0; i < x->floats.g.n_nodes && !e; i++)
-            widen(x, i);
+            each(x, i);
     }
+    return e;
+}
+
+static enum err find_ranges(struct calibrating *x)
+{
+    enum err e = make_room(x);
+
+    if (!e)
+        e = each_tensor(x, widen);
+    if (e || x->c->percentile >= 100)
+        return e;
+    x->counts = calloc(x->floats.g.n_nodes + 1, BINS * sizeof *x->counts);
+    e = x->counts ? each_tensor(x, count) : why_set(x->why, ERR_NOMEM, "out of memory");
+    if (!e)
+        cut_all(x);
     return e;
 }
 
@@ -417,6 +483,7 @@ enum err calibrate(struct onnx_import *m, const struct calibration *c, struct bu
     npz_fini(&x.given);
     free(x.inputs);
     free(x.ranges);
+    free(x.counts);
     free(x.layers);
     free(x.outputs);
     free(x.room[0]);

@@ -15,6 +15,7 @@ struct calibration {
     const char *device;      /* that computes both networks: "opencl:0.1" */
     const char *const *keep; /* layers that stay floats: names, "first", "last" */
     size_t n_keep;
+    double percentile; /* of each tensor's numbers that its range holds, as many are cut off at both ends: 50 to 100 */
 };
 
 /* Runs the network of floats over all inputs, quantises `m` by the ranges that its tensors had, runs that as well and

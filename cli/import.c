@@ -273,6 +273,8 @@ static enum err read_dtype(const struct cli *c, enum dtype *out, struct why *why
         return why_set(why, ERR_INPUT, "import: --dtype %.20s: expected f32, f16 or i8", given);
     if (!calibrates && cli_texts(c, "keep-f32", &word, 1) > 0)
         return why_set(why, ERR_INPUT, "import: --keep-f32 is for --calibrate");
+    if (!calibrates && cli_real(c, "percentile") < 100)
+        return why_set(why, ERR_INPUT, "import: --percentile is for --calibrate");
     *out = calibrates ? DTYPE_F32 : (enum dtype)t;
     return ERR_OK;
 }
@@ -280,7 +282,7 @@ static enum err read_dtype(const struct cli *c, enum dtype *out, struct why *why
 static enum err quantise(const struct cli *c, struct onnx_import *m, struct buf *report, struct why *why)
 {
     const char *keep[MAX_GIVEN];
-    struct calibration given = {cli_text(c, "calibrate"), cli_text(c, "device"), keep, 0};
+    struct calibration given = {cli_text(c, "calibrate"), cli_text(c, "device"), keep, 0, cli_real(c, "percentile")};
     const int n = cli_texts(c, "keep-f32", keep, MAX_GIVEN);
 
     if (n > MAX_GIVEN)
@@ -380,6 +382,8 @@ static const struct cli_option options[] = {
                .help = "quantise by what the model computes of these inputs, and tell how far outputs are off"),
     CLI_OPTION("keep-f32", CLI_TEXT, .argument = "LAYER",
                .help = "a convolution or dense layer that is not quantised, or first, or last; may be repeated"),
+    CLI_OPTION("percentile", CLI_REAL, .argument = "P", .otherwise = "100", .min = 50, .max = 100,
+               .help = "bytes hold so much of each tensor's numbers, the rest is cut off, half at each end"),
     CLI_OPTION("device", CLI_TEXT, .argument = "BACKEND", .otherwise = "opencl",
                .help = "that computes for --calibrate: opencl:0.1 or cuda:0, say"),
     CLI_OPTION("dry-run", CLI_FLAG, .help = "only tell what becomes of each operator"),

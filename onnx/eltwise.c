@@ -5,6 +5,7 @@
 #include "core/err.h"
 #include "kernels/eltwise/expression.h"
 #include "onnx/model.h"
+#include "onnx/views.h"
 
 #include <assert.h>
 #include <float.h>
@@ -481,6 +482,26 @@ enum onnx_role onnx_where(struct onnx_import *m, const Onnx__NodeProto *node)
         return onnx_eltwise(m, node);
     onnx_make_view(onnx_out(m, node, 0), chosen, &shape);
     return ONNX_FOLDED;
+}
+
+/* An If's output: one of two by a condition. Where that is computed both are, and have one shape. */
+enum onnx_role onnx_choice(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    struct onnx_value *which = onnx_in(m, node, 0), *then = onnx_in(m, node, 1), *otherwise = onnx_in(m, node, 2);
+    Onnx__NodeProto one = *node;
+
+    if (!which || !then || !otherwise || onnx_shape_elems(&which->shape) != 1)
+        return onnx_refuse(m, "expected a condition of one number, and what both branches give");
+    if (which->kind == ONNX_CONSTANT) {
+        one.input += onnx_at(which, 0) != 0 ? 1 : 2;
+        one.n_input = 1;
+        return onnx_identity(m, &one);
+    }
+    if (!graph_same_shape(&then->shape, &otherwise->shape))
+        return onnx_refuse(m, "a condition that is computed, between other shapes");
+    one.op_type = (char *)(uintptr_t) "Where";
+    return onnx_dense(m, which) && onnx_dense(m, then) && onnx_dense(m, otherwise) ? onnx_where(m, &one)
+                                                                                   : ONNX_UNSUPPORTED;
 }
 
 /* Of constants: a quotient of floats that is nearly whole may be rounded to the next one. */

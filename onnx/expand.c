@@ -113,11 +113,12 @@ static const struct expansion group_query[2][2] = {
 struct expanding {
     struct onnx_memory *memory;
     Onnx__NodeProto **nodes;
-    const char **origins;
+    struct onnx_origin *origins;
     size_t n;
-    const Onnx__NodeProto *of; /* the node at hand */
-    bool left_out[26];         /* letters that nothing gives */
-    bool failed;               /* no memory */
+    const Onnx__NodeProto *of;        /* the node at hand */
+    const struct onnx_branch *branch; /* that it is in */
+    bool left_out[26];                /* letters that nothing gives */
+    bool failed;                      /* no memory */
 };
 
 static bool is_own_domain(const char *domain)
@@ -159,8 +160,9 @@ static void put_joined(const Onnx__NodeProto *n, struct buf *out)
 static void put_embedded(const Onnx__NodeProto *n, struct buf *out)
 {
     buf_puts(out, has_input(n, 8) ? "p=Gather(3,8);" : "n=Shape(0)start=1;z=Sub(n,n);p=Slice(3,z,n);");
-    if (has_input(n, 7))
-        buf_puts(out, "$1=ReduceSum(7)axes=[1]keepdims=0;");
+    if (n->n_output > 1) /* how many words are there; without a mask it is 0 in onnxruntime */
+        buf_puts(out, has_input(n, 7) ? "$1=ReduceSum(7)axes=[1]keepdims=0;"
+                                      : "m=Sub(0,0);$1=ReduceSum(m)axes=[1]keepdims=0;");
     buf_puts(out, "w=Gather(2,0);g=Gather(?4,1);a=Add(w,p);$2=Add(a,?g);!$0=LayerNormalization($2,5,6)@;");
 }
 
@@ -461,7 +463,7 @@ static const char *put_node(struct expanding *x, const struct expansion *e, cons
     } else if (!there)
         x->left_out[letter] = true;
     if (there || is_output) {
-        x->origins[x->n] = counts ? e->op : "";
+        x->origins[x->n] = (struct onnx_origin){counts ? e->op : "", x->branch};
         x->nodes[x->n++] = n;
     }
     p = strchr(p, ';') + 1;
@@ -495,28 +497,30 @@ static size_t count_nodes(const Onnx__GraphProto *g, bool *any)
     return n;
 }
 
-enum err onnx_expand_nodes(struct onnx_file *f, const char *const **origins, struct why *why)
+enum err onnx_expand_nodes(struct onnx_file *f, const struct onnx_origin **origins, struct why *why)
 {
     Onnx__GraphProto *g = f->model->graph;
     bool any;
     const size_t most = count_nodes(g, &any);
     struct expanding x = {.memory = &f->memory};
 
-    *origins = NULL;
     if (!any)
         return ERR_OK;
     if (most > ONNX_MAX_NODES)
         return why_set(why, ERR_LIMIT, "more than %d nodes", ONNX_MAX_NODES);
     x.nodes = taken(&x, most * sizeof(Onnx__NodeProto *));
-    x.origins = taken(&x, most * sizeof(char *));
+    x.origins = taken(&x, most * sizeof *x.origins);
     for (size_t i = 0; i < g->n_node && !x.failed; i++) {
         const struct expansion *e = expansion_of(g->node[i]);
 
         x.of = g->node[i];
-        if (e)
+        x.branch = *origins ? (*origins)[i].branch : NULL;
+        if (e) {
             put_expansion(&x, e);
-        else
-            x.nodes[x.n++] = g->node[i];
+            continue;
+        }
+        x.origins[x.n] = *origins ? (*origins)[i] : (struct onnx_origin){NULL, NULL};
+        x.nodes[x.n++] = g->node[i];
     }
     if (x.failed)
         return why_set(why, ERR_LIMIT, "more nodes than a model of this size may have");

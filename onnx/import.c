@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "onnx/import.h"
 
+#include "onnx/branches.h"
 #include "onnx/expand.h"
 #include "onnx/model.h"
 #include "onnx/views.h"
@@ -12,6 +13,7 @@
 #include <string.h>
 
 #define MAX_DIM_NAME 64
+#define MAX_PLACE 128
 #define EXPECTED_TYPES "expected floats, whole numbers of 8 bits or more, or truth values"
 
 /* ---- names ---- */
@@ -173,14 +175,22 @@ static enum err read_bindings(struct onnx_import *m, struct why *why)
     return e;
 }
 
-/* The size that a name has from outside, or names and numbers with " + " between; false: one is not given. */
+/* The size that a name has from outside; false: none. */
+static bool size_given(const struct onnx_options *o, const char *name, int64_t *out)
+{
+    for (size_t i = 0; i < o->n_dims; i++)
+        if (strcmp(o->dims[i].name, name) == 0)
+            return *out = o->dims[i].size, true;
+    return false;
+}
+
+/* That of a name, or of names and numbers with " + " between; false: one is not given. */
 static bool size_named(const struct onnx_options *o, const char *name, int64_t *out)
 {
     bool known = false;
 
-    for (size_t i = 0; i < o->n_dims; i++)
-        if (strcmp(o->dims[i].name, name) == 0)
-            return *out = o->dims[i].size, true;
+    if (size_given(o, name, out))
+        return true;
     *out = 0;
     for (const char *p = name, *end; *p; p = *end ? end + 3 : end) {
         char part[MAX_DIM_NAME];
@@ -193,10 +203,7 @@ static bool size_named(const struct onnx_options *o, const char *name, int64_t *
             return false;
         snprintf(part, sizeof part, "%.*s", (int)(end - p), p);
         known = sscanf(part, "%8" SCNd64 "%n", &size, &n) == 1 && !part[n] && size > 0;
-        for (size_t i = 0; !known && i < o->n_dims; i++) {
-            known = strcmp(o->dims[i].name, part) == 0;
-            size = o->dims[i].size;
-        }
+        known = known || size_given(o, part, &size);
         if (!known)
             return false;
         *out += size;
@@ -204,11 +211,32 @@ static bool size_named(const struct onnx_options *o, const char *name, int64_t *
     return known && *out <= GRAPH_MAX_SIZE;
 }
 
-/* The size of a dimension: fixed, or named and given from outside. */
+static const char *name_of(const Onnx__TensorShapeProto__Dimension *d)
+{
+    return d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM && d->dim_param ? d->dim_param : "";
+}
+
+/* Is a dimension the batch: the first one of an input, or of its name? */
+static bool is_batch(const struct onnx_import *m, int axis, const char *name)
+{
+    const Onnx__GraphProto *g = m->file.model->graph;
+    bool is = axis == 0;
+
+    for (size_t i = 0; i < g->n_input && *name && !is; i++) {
+        const Onnx__TypeProto *t = g->input[i]->type;
+        const bool shaped = t && t->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE && t->tensor_type->shape;
+
+        is = shaped && t->tensor_type->shape->n_dim && strcmp(name_of(t->tensor_type->shape->dim[0]), name) == 0;
+    }
+    return is;
+}
+
+/* The size of a dimension: fixed, or given from outside, by its place or its name. */
 static enum err read_dim(const struct onnx_import *m, const Onnx__ValueInfoProto *input, int axis,
                          const Onnx__TensorShapeProto__Dimension *d, int64_t *out, struct why *why)
 {
-    const bool named = d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM && d->dim_param;
+    const char *name = name_of(d);
+    char place[MAX_PLACE];
 
     if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && d->dim_value > 0) {
         *out = d->dim_value;
@@ -216,14 +244,15 @@ static enum err read_dim(const struct onnx_import *m, const Onnx__ValueInfoProto
                                               : why_set(why, ERR_LIMIT, "input %.100s: a dimension of %lld, over %d",
                                                         input->name, (long long)d->dim_value, GRAPH_MAX_SIZE);
     }
-    if (named && size_named(m->options, d->dim_param, out))
+    snprintf(place, sizeof place, "%.100s.%d", input->name ? input->name : "", axis);
+    if (size_given(m->options, place, out) || (*name && size_named(m->options, name, out)))
         return ERR_OK;
-    if (axis == 0) { /* the batch */
+    if (is_batch(m, axis, name)) {
         *out = 1;
         return ERR_OK;
     }
     return why_set(why, ERR_INPUT, "input %.100s: dimension %d is not fixed; expected --dim %.100s=N", input->name,
-                   axis, named && d->dim_param[0] ? d->dim_param : "NAME");
+                   axis, *name ? name : place);
 }
 
 static enum err read_input(struct onnx_import *m, const Onnx__ValueInfoProto *input, struct why *why)
@@ -421,6 +450,8 @@ static bool gives_floats(const struct onnx_import *m, const Onnx__NodeProto *nod
             return false;
     if (strcmp(node->op_type, "DequantizeLinear") == 0)
         return true;
+    if (strcmp(node->op_type, "If/choice") == 0) /* what is left out is none */
+        return (x = onnx_in(m, node, 1)) && onnx_in(m, node, 2) && (x->is_float || onnx_in(m, node, 2)->is_float);
     return strcmp(node->op_type, "Cast") == 0 ? onnx_is_float_type(onnx_attribute_int(node, "to", 0))
                                               : !x || x->is_float;
 }
@@ -446,7 +477,40 @@ static enum onnx_role run(struct onnx_import *m, const Onnx__NodeProto *node, co
     return role;
 }
 
-/* Node i, of which `origin` is the operator that it is counted as. */
+/* Is a node in a branch that a constant condition leaves out? */
+static bool is_left_out(const struct onnx_import *m, const struct onnx_branch *branch)
+{
+    for (; branch; branch = branch->around) {
+        const struct onnx_value *c = value_named(m, branch->condition);
+
+        if (c && c->kind == ONNX_CONSTANT && onnx_shape_elems(&c->shape) == 1 && (onnx_at(c, 0) != 0) != branch->then)
+            return true;
+    }
+    return false;
+}
+
+/* What a node would make that nothing reads but its like, and what chooses. */
+static void leave_out(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    static double nothing;
+
+    for (size_t i = 0; i < node->n_input; i++) {
+        struct onnx_value *v = onnx_in(m, node, i);
+
+        if (v)
+            v->n_readers--;
+    }
+    for (size_t i = 0; i < node->n_output; i++) {
+        struct onnx_value *v = onnx_out(m, node, i);
+
+        if (v) {
+            v->kind = ONNX_CONSTANT;
+            v->v = &nothing;
+            v->shape.rank = 0;
+        }
+    }
+}
+
 static enum err read_node(struct onnx_import *m, const Onnx__NodeProto *node, const char *origin, struct why *why)
 {
     const struct onnx_operator *o = operator_of(node);
@@ -570,6 +634,8 @@ static enum err read_model(struct onnx_import *m, struct why *why)
     enum err e = g->n_sparse_initializer ? why_set(why, ERR_UNSUPPORTED, "sparse constants") : read_opset(m, why);
 
     if (!e)
+        e = onnx_inline_branches(&m->file, &m->origins, why);
+    if (!e)
         e = onnx_expand_nodes(&m->file, &m->origins, why);
     if (!e)
         e = list_values(m, why);
@@ -584,7 +650,10 @@ static enum err read_model(struct onnx_import *m, struct why *why)
     if (!e)
         e = read_inputs(m, why);
     for (size_t i = 0; i < g->n_node && !e; i++)
-        e = read_node(m, g->node[i], m->origins[i], why);
+        if (is_left_out(m, m->origins[i].branch))
+            leave_out(m, g->node[i]);
+        else
+            e = read_node(m, g->node[i], m->origins[i].op, why);
     if (!e) {
         find_outputs(m);
         onnx_mark_live(m);

@@ -14,7 +14,8 @@
 #define ONNX_MIN_OPSET 6
 #define ONNX_MAX_OPSET 28 /* the newest whose operators were looked at */
 
-/* A dimension that the model only names, from outside. The first one, the batch, is 1 otherwise. */
+/* A dimension that the model leaves open, from outside: by its name, or that of the input with ".AXIS". The first one
+ * of an input, the batch, and those of its name are 1 otherwise. */
 struct onnx_dim {
     const char *name;
     int64_t size;

@@ -679,6 +679,7 @@ const struct onnx_operator onnx_operators[] = {
     {"Not", onnx_eltwise, "", ONNX_TAKES_DENSE},
     {"Or", onnx_eltwise, "", ONNX_TAKES_DENSE},
     {"Where", onnx_where, "", ONNX_TAKES_DENSE},
+    {"If/choice", onnx_choice, "", ONNX_TAKES_ALL},
     {"Xor", onnx_eltwise, "", ONNX_TAKES_DENSE},
     {"Acos", onnx_eltwise, "", ONNX_TAKES_DENSE},
     {"Acosh", onnx_eltwise, "", ONNX_TAKES_DENSE},

@@ -102,8 +102,8 @@ struct onnx_import {
     size_t n_layers, cap_layers;
     struct onnx_row *rows;
     size_t n_rows, cap_rows;
-    int i_row;                  /* 1 + that of the node read last; 0: it is not counted */
-    const char *const *origins; /* [nodes] the operators that they are counted as (expand.h), NULL: their own */
+    int i_row;                         /* 1 + that of the node read last; 0: it is not counted */
+    const struct onnx_origin *origins; /* [nodes] (expand.h); NULL, until they are ordered: all are their own */
     int64_t opset;
     const struct onnx_options *options; /* while it is read */
     int outputs[GRAPH_MAX_OUTPUTS];     /* layers */
@@ -139,8 +139,8 @@ onnx_op onnx_eltwise, onnx_equal, onnx_is_inf, onnx_where, onnx_mod, onnx_prelu,
 onnx_op onnx_binary, onnx_cast, onnx_alpha, onnx_constant, onnx_constant_of_shape, onnx_shape_of, onnx_gather,
     onnx_concat, onnx_slice, onnx_expand, onnx_reshape, onnx_flatten, onnx_squeeze, onnx_unsqueeze, onnx_transpose,
     onnx_identity, onnx_dropout, onnx_split, onnx_tile, onnx_pad, onnx_depth_to_space, onnx_space_to_depth;
-onnx_op onnx_unpack_blocks, onnx_attention, onnx_multi_head_attention, onnx_rotary_embedding, onnx_group_query_part,
-    onnx_group_query_rotary, onnx_group_query_attention;
+onnx_op onnx_choice, onnx_unpack_blocks, onnx_attention, onnx_multi_head_attention, onnx_rotary_embedding,
+    onnx_group_query_part, onnx_group_query_rotary, onnx_group_query_attention;
 onnx_op onnx_conv, onnx_gemm, onnx_matmul, onnx_batch_norm, onnx_activation, onnx_pool, onnx_global_pool, onnx_reduce,
     onnx_softmax, onnx_resize, onnx_conv_transpose, onnx_quantize, onnx_dequantize, onnx_recurrent;
 

@@ -145,6 +145,17 @@ static bool read_blocks(struct onnx_import *m, const Onnx__NodeProto *node, stru
     return true;
 }
 
+/* Has each block a zero point of 4 bits, as its numbers, or none of them one? */
+static bool zeros_fit(const struct onnx_blocks *b)
+{
+    const int64_t n = blocks_of(b) * b->n, least = b->has_sign ? -8 : 0;
+    bool fit = !b->zero || onnx_shape_elems(&b->zero->shape) == n;
+
+    for (int64_t i = 0; b->zero && i < n && fit; i++)
+        fit = onnx_at(b->zero, i) >= (double)least && onnx_at(b->zero, i) <= (double)(least + 15);
+    return fit;
+}
+
 void onnx_join_blocks(struct onnx_import *m, struct onnx_value *v)
 {
     const struct onnx_dequantised *d = v->dequantised;
@@ -164,8 +175,7 @@ void onnx_join_blocks(struct onnx_import *m, struct onnx_value *v)
     b->n = d->x->shape.dim[1];
     b->columns = true;
     b->has_sign = type == ONNX_TYPE_INT4;
-    if (onnx_shape_elems(&b->scale->shape) == blocks_of(b) * b->n &&
-        (!b->zero || onnx_shape_elems(&b->zero->shape) == blocks_of(b) * b->n)) /* not [1][1], one for all */
+    if (onnx_shape_elems(&b->scale->shape) == blocks_of(b) * b->n && zeros_fit(b)) /* not [1][1], one for all */
         v->blocks = b;
 }
 

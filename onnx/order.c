@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* order.c - nodes of a file in an order in which each stands behind those that it reads. */
+#include "onnx/expand.h"
 #include "onnx/model.h"
 
 #include <assert.h>
@@ -56,7 +57,7 @@ enum err onnx_order_nodes(struct onnx_import *m, struct why *why)
     struct ordering o = {.m = m, .maker = onnx_memory_take(&m->file.memory, m->n_values * sizeof *o.maker)};
     size_t *rooms = onnx_memory_take(&m->file.memory, 3 * n * sizeof *rooms);
     Onnx__NodeProto **nodes = onnx_memory_take(&m->file.memory, n * sizeof(Onnx__NodeProto *));
-    const char **origins = onnx_memory_take(&m->file.memory, n * sizeof(char *));
+    struct onnx_origin *origins = onnx_memory_take(&m->file.memory, n * sizeof *origins);
 
     if (!o.maker || !rooms || !nodes || !origins)
         return why_set(why, ERR_LIMIT, "more nodes than a model of this size may have");
@@ -76,7 +77,7 @@ enum err onnx_order_nodes(struct onnx_import *m, struct why *why)
     assert(o.n_ordered == n);
     for (size_t i = 0; i < n; i++) {
         nodes[i] = g->node[o.order[i]];
-        origins[i] = m->origins ? m->origins[o.order[i]] : NULL;
+        origins[i] = m->origins ? m->origins[o.order[i]] : (struct onnx_origin){NULL, NULL};
     }
     g->node = nodes;
     m->origins = origins;

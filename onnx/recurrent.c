@@ -60,6 +60,8 @@ static bool read_activations(struct recurrent *r)
         fits = relu || is_word(a, k, usual[kind][k % each]);
     }
     r->word = relu ? "relu" : r->kind->word;
+    if (kind == 1 && onnx_attribute_int(r->node, "linear_before_reset", 0) == 0)
+        r->word = "gru_reset";
     return fits;
 }
 
@@ -141,8 +143,6 @@ static bool read_node(struct recurrent *r)
         return onnx_refuse(r->m, "clip or input_forget"), false;
     if (onnx_in(r->m, n, 7))
         return onnx_refuse(r->m, "peepholes"), false;
-    if (r->kind == &kinds[1] && onnx_attribute_int(n, "linear_before_reset", 0) == 0)
-        return onnx_refuse(r->m, "linear_before_reset=0: expected 1, as in exports of PyTorch"), false;
     return read_lengths(r);
 }
 

@@ -125,6 +125,7 @@ static void gather(const struct rnn_shape *s, const struct rnn_results *r, const
 /* Sums of one step, of inputs and of the state before, each with its bias. */
 struct sums {
     double *input, *recurrent; /* [gates * h][ld] */
+    double *reset, *reset_off; /* of gru_reset: [h][ld] r h, and how far that may be off */
 };
 
 /* Errors in units of the tolerance of f32, 2e-5: of a quotient for tanh or a sigmoid, 6e-7; of a gate's sum a few
@@ -147,6 +148,12 @@ static double sigmoid_error(double gate, double sum)
 static double tanh_error(double v, double sum)
 {
     return (1 - v * v) * sum + GATE_ERROR;
+}
+
+/* Of a row of the gates' sums; bias: of the layer. */
+static double sum_error(const struct rnn_shape *s, const float *bias, int64_t row)
+{
+    return SUM_ERROR * (SUM_MAGNITUDE + fabs((double)bias[row]) + fabs((double)bias[s->gates * s->h + row]));
 }
 
 /* Hidden unit j of column c, an index `at` within [h][ld] of step `place`, number n of all; g: its gates' sums. */
@@ -185,6 +192,35 @@ static double gru_unit(const struct unit *u, const struct errors *e, struct rnn_
     return (1 - i) * n + i * u->h_before;
 }
 
+/* What the candidates of gru_reset take from the state before, R_n (r h), and the errors of r times what it is
+ * multiplied by. bias: of the layer. */
+static void reset_sums(const struct rnn_shape *s, const struct matrix *u, const float *bias, const double *h,
+                       const struct sums *z, int64_t ld)
+{
+    const int64_t step = s->h * ld;
+    const struct matrix n = {u->a + 2 * s->h * s->h, s->h, 1};
+
+    for (int64_t at = 0; at < step; at++) {
+        const double r = sigmoid(z->input[at] + z->recurrent[at]);
+
+        z->reset[at] = r * h[at];
+        z->reset_off[at] = fabs(h[at]) * sigmoid_error(r, sum_error(s, bias, at / ld));
+    }
+    product(&n, s->h, s->h, z->reset, z->recurrent + 2 * step, ld);
+}
+
+/* How far a candidate's sum may be off by those errors. */
+static double reset_error(const struct rnn_shape *s, const struct matrix *u, const struct sums *z, int64_t at,
+                          int64_t ld)
+{
+    const float *row = u->a + (2 * s->h + at / ld) * s->h;
+    double sum = 0;
+
+    for (int64_t k = 0; k < s->h; k++)
+        sum += fabs((double)row[k]) * z->reset_off[k * ld + at % ld];
+    return sum;
+}
+
 static double plain_unit(const struct rnn_shape *s, const struct unit *u, const struct errors *e, struct rnn_results *r)
 {
     const double h = s->cell == RNN_TANH ? tanh(u->g[0]) : u->g[0] > 0 ? u->g[0] : 0;
@@ -202,9 +238,7 @@ static void forward_unit(const struct rnn_shape *s, const struct sums *z, struct
         u->g[k] =
             z->input[k * u->step + u->at] + (s->cell == RNN_GRU && k == 2 ? 0 : z->recurrent[k * u->step + u->at]);
     u->q = s->cell == RNN_GRU ? z->recurrent[2 * u->step + u->at] : 0;
-    r->hs[u->n] = s->cell == RNN_LSTM  ? lstm_unit(u, e, r)
-                  : s->cell == RNN_GRU ? gru_unit(u, e, r)
-                                       : plain_unit(s, u, e, r);
+    r->hs[u->n] = s->cell == RNN_LSTM ? lstm_unit(u, e, r) : s->gates == 3 ? gru_unit(u, e, r) : plain_unit(s, u, e, r);
     r->q[u->n] = u->q;
 }
 
@@ -221,18 +255,22 @@ static void forward_step(const struct rnn_shape *s, const struct rnn_tensors *in
 {
     const int64_t rows = s->gates * s->h, width = rnn_width(s, l), step = s->h * r->ld, place = l * s->t + t;
     const struct matrix w = {input_weights(s, in, l), width, 1}, u = {in->r + l * rows * s->h, s->h, 1};
+    const float *bias = in->bias + 2 * l * rows;
+    const bool resets = s->cell == RNN_GRU_RESET;
 
-    add_bias(s, in->bias + 2 * l * rows, z->input, r->ld);
-    add_bias(s, in->bias + (2 * l + 1) * rows, z->recurrent, r->ld);
+    add_bias(s, bias, z->input, r->ld);
+    add_bias(s, bias + rows, z->recurrent, r->ld);
     product(&w, rows, width, x, z->input, r->ld);
-    product(&u, rows, s->h, h, z->recurrent, r->ld);
+    product(&u, resets ? 2 * s->h : rows, s->h, h, z->recurrent, r->ld);
+    if (resets)
+        reset_sums(s, &u, bias, h, z, r->ld);
     for (int64_t at = 0; at < step; at++) {
-        const float *bias = in->bias + 2 * l * rows + at / r->ld;
         struct unit one = {at, step, place, place * step + at, {0}, 0, h[at], c ? c[at] : 0};
         struct errors e = {{0}, &r->cn_held[l * step + at], &r->hn_held[l * step + at]};
 
         for (int64_t k = 0; k < s->gates; k++)
-            e.sum[k] = SUM_ERROR * (SUM_MAGNITUDE + fabs((double)bias[k * s->h]) + fabs((double)bias[rows + k * s->h]));
+            e.sum[k] = sum_error(s, bias, k * s->h + at / r->ld);
+        e.sum[2] += resets ? reset_error(s, &u, z, at, r->ld) : 0;
         forward_unit(s, z, &one, &e, r);
     }
 }
@@ -275,14 +313,17 @@ enum err rnn_forward(const struct rnn_shape *s, const struct rnn_tensors *in, st
 {
     const int64_t step = s->h * out->ld;
     struct sums z = {calloc((size_t)(s->gates * step), sizeof(double)),
-                     calloc((size_t)(s->gates * step), sizeof(double))};
+                     calloc((size_t)(s->gates * step), sizeof(double)), calloc((size_t)step, sizeof(double)),
+                     calloc((size_t)step, sizeof(double))};
     double *x = calloc((size_t)(s->i * out->ld), sizeof *x), *first = calloc((size_t)(2 * step), sizeof *first);
-    const enum err e = z.input && z.recurrent && x && first ? ERR_OK : ERR_NOMEM;
+    const enum err e = z.input && z.recurrent && z.reset && z.reset_off && x && first ? ERR_OK : ERR_NOMEM;
 
     for (int64_t l = 0; !e && l < s->l; l++)
         forward_layer(s, in, l, &z, x, first, out);
     free(z.input);
     free(z.recurrent);
+    free(z.reset);
+    free(z.reset_off);
     free(x);
     free(first);
     return e;

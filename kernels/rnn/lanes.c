@@ -13,7 +13,7 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
         why_set(why, ERR_UNSUPPORTED, "rnn/lanes computes pass=fwd on CPUs (rnn/plan and rnn/wgrad do the others)");
         return FIT_NONE;
     }
-    return s.b < build_vector(d) ? FIT_GOOD : FIT_POSSIBLE;
+    return s.b < build_vector(d) || s.cell == RNN_GRU_RESET ? FIT_GOOD : FIT_POSSIBLE;
 }
 
 static const struct build_knob knobs[] = {
@@ -147,6 +147,7 @@ static void add_layer(const struct plan *p, int64_t layer)
                         lstm ? build_tensor(b, "cn") : -1,
                         -1};
     const struct launch_int numbers[] = {{layer, {0}}, {0, {1}}};
+    int first;
 
     assert(p->s.b % build_int(b, "cols") == 0);
     if (persist < 2)
@@ -157,8 +158,11 @@ static void add_layer(const struct plan *p, int64_t layer)
         return;
     }
     launch_add(b, PHASE_RUN, "lanes_begin", columns, 1, 1, step + 2, 1, numbers);
+    first = launch_next(b);
+    if (p->s.cell == RNN_GRU_RESET)
+        launch_add(b, PHASE_RUN, "lanes_reset", columns * panels, 1, 1, step + 2, 2, numbers);
     launch_add(b, PHASE_RUN, "lanes_steps", columns * panels, 1, 1, step + 2, 2, numbers);
-    launch_loop(b, launch_next(b) - 1, p->s.t);
+    launch_loop(b, first, p->s.t);
 }
 
 static void program(struct build *b)

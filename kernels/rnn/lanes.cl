@@ -126,7 +126,7 @@ DEVICE void put_units(VT v, GLOBAL ELEM *to, int unit)
             STORE1(to + (unit + j) * SIZE_B, lanes[j]);
 }
 
-/* held [3][B][PADDED]: h of odd and even steps, c. */
+/* held [3][B][PADDED]: h of odd and even steps, c; of gru_reset r h in the place of c. */
 #define HELD(part, column) (held + ((long)(part)*SIZE_B + (column)) * PADDED)
 #if LSTM
 #define C_PARAMS , GLOBAL const ELEM *RESTRICT c0, GLOBAL ELEM *RESTRICT cn
@@ -155,7 +155,7 @@ DEVICE void begin(STEP_PARAMS, int layer, int column)
         }
 }
 
-/* The cell of VEC units from `unit` on. */
+/* The cell of VEC units from `unit` on; apart: gru's candidate without the state's part, of gru_reset i's sum. */
 DEVICE void cell_of(const VT *z, VT apart, STEP_PARAMS, int layer, int t, int unit, int column)
 {
     const long state = (long)layer * STATE + column;
@@ -169,6 +169,8 @@ DEVICE void cell_of(const VT *z, VT apart, STEP_PARAMS, int layer, int t, int un
         put_units(cell, cn + state, unit);
 #elif GRU
     next = gru_cell(z[0], z[NV], apart, z[2 * NV], SUM_VLOAD(HELD(t % 2, column) + unit));
+#elif GRU_RESET
+    next = reset_cell(apart, z[0], SUM_VLOAD(HELD(t % 2, column) + unit));
 #else
     next = plain_cell(z[0]);
 #endif
@@ -178,6 +180,69 @@ DEVICE void cell_of(const VT *z, VT apart, STEP_PARAMS, int layer, int t, int un
         put_units(next, hn + state, unit);
 }
 
+#if GRU_RESET
+/* Sums of COLS columns of a panel, of n vectors from `first` on, and what its weights take from `part` of held. */
+DEVICE void add_products(VT *acc, int first, int n, GLOBAL const SUM *rp, GLOBAL const SUM *zx, GLOBAL const SUM *held, int layer,
+                         int t, int panel, int column, int part)
+{
+    GLOBAL const SUM *a = rp + ((long)layer * PANELS + panel) * SIZE_H * SUMS + first * VEC;
+    GLOBAL const SUM *from = zx + ((long)t * SIZE_B + column) * PITCH + panel * SUMS + first * VEC;
+
+    UNROLL
+    for (int i = 0; i < COLS; i++)
+        UNROLL
+        for (int v = 0; v < n; v++)
+            acc[i * n + v] = SUM_VLOAD(from + i * PITCH + v * VEC);
+    UNROLL_BY(KU)
+    for (int k = 0; k < SIZE_H; k++) {
+        SUM value[COLS];
+
+        UNROLL
+        for (int i = 0; i < COLS; i++)
+            value[i] = HELD(part, column + i)[k];
+        UNROLL
+        for (int v = 0; v < n; v++) {
+            const VT weight = SUM_VLOAD(a + (long)k * SUMS + v * VEC);
+
+            UNROLL
+            for (int i = 0; i < COLS; i++)
+                acc[i * n + v] = VFMA(VSET(value[i]), weight, acc[i * n + v]);
+        }
+    }
+}
+
+/* Before a step of a panel and COLS columns: r h, and i's sum in the place of its inputs'. */
+DEVICE void reset_of(STEP_PARAMS, int layer, int t, int panel, int column)
+{
+    VT acc[COLS * 2 * NV];
+
+    add_products(acc, 0, 2 * NV, rp, zx, held, layer, t, panel, column, t % 2);
+    UNROLL
+    for (int i = 0; i < COLS; i++)
+        UNROLL
+        for (int v = 0; v < NV; v++) {
+            const int unit = panel * UNITS + v * VEC;
+
+            SUM_VSTORE(VMUL(cell_sigmoid(acc[i * 2 * NV + v]), SUM_VLOAD(HELD(t % 2, column + i) + unit)), HELD(2, column + i) + unit);
+            SUM_VSTORE(acc[(i * 2 + 1) * NV + v],
+                       zx + ((long)t * SIZE_B + column + i) * PITCH + panel * SUMS + (NV + v) * VEC);
+        }
+}
+
+/* One step of a panel and COLS columns, behind reset_of of all panels. */
+DEVICE void step_of(STEP_PARAMS, int layer, int t, int panel, int column)
+{
+    GLOBAL const SUM *from = zx + ((long)t * SIZE_B + column) * PITCH + panel * SUMS + NV * VEC;
+    VT acc[COLS * NV];
+
+    add_products(acc, 2 * NV, NV, rp, zx, held, layer, t, panel, column, 2);
+    UNROLL
+    for (int i = 0; i < COLS; i++)
+        UNROLL
+        for (int v = 0; v < NV; v++)
+            cell_of(acc + i * NV + v, SUM_VLOAD(from + i * PITCH + v * VEC), STEP_ARGS, layer, t, panel * UNITS + v * VEC, column + i);
+}
+#else
 /* One step of a panel and COLS columns. */
 DEVICE void step_of(STEP_PARAMS, int layer, int t, int panel, int column)
 {
@@ -214,6 +279,7 @@ DEVICE void step_of(STEP_PARAMS, int layer, int t, int panel, int column)
             cell_of(acc[i] + v, GRU ? SUM_VLOAD(from + i * PITCH + (2 * NV + v) * VEC) : acc[i][0], STEP_ARGS, layer, t,
                     panel * UNITS + v * VEC, column + i);
 }
+#endif
 
 KERNEL WG_SIZE(1, 1, 1) lanes_begin(STEP_PARAMS, int layer)
 {
@@ -236,11 +302,23 @@ KERNEL WG_SIZE(1, 1, 1) lanes_steps(ALL_PARAMS, int layer)
             in_of(IN_ARGS, bp, hidden, zx, layer, panel, first, column, COLS);
 #endif
     begin(STEP_ARGS, layer, column);
-    for (int t = 0; t < SIZE_T; t++)
+    for (int t = 0; t < SIZE_T; t++) {
+#if GRU_RESET
+        for (int panel = 0; panel < PANELS; panel++)
+            reset_of(STEP_ARGS, layer, t, panel, column);
+#endif
         for (int panel = 0; panel < PANELS; panel++)
             step_of(STEP_ARGS, layer, t, panel, column);
+    }
 }
 #else
+#if GRU_RESET
+KERNEL WG_SIZE(1, 1, 1) lanes_reset(STEP_PARAMS, int layer, int t)
+{
+    reset_of(STEP_ARGS, layer, t, GRP(0) % PANELS, GRP(0) / PANELS * COLS);
+}
+#endif
+
 KERNEL WG_SIZE(1, 1, 1) lanes_steps(STEP_PARAMS, int layer, int t)
 {
     step_of(STEP_ARGS, layer, t, GRP(0) % PANELS, GRP(0) / PANELS * COLS);

@@ -23,18 +23,25 @@ static void forward(struct build *b, const struct rnn_shape *s, int64_t wg)
     const int hidden = s->l > 1 ? build_buffer(b, "hidden", ROLE_SCRATCH, b->w->dtype, s->t * state) : 0;
     const int odd = s->l > 1 ? build_buffer(b, "hidden_odd", ROLE_SCRATCH, b->w->dtype, s->t * state) : 0;
     const int c = build_buffer(b, "c", ROLE_SCRATCH, DTYPE_F32, state);
+    const bool resets = s->cell == RNN_GRU_RESET;
+    const int c0 = resets ? build_buffer(b, "reset", ROLE_SCRATCH, b->w->dtype, state) : tensor_or_first(b, "c0");
 
     for (int64_t l = 0; l < s->l; l++) {
         const int below = l == 0 ? build_tensor(b, "x") : l % 2 ? hidden : odd;
-        const int above = l == s->l - 1 ? build_tensor(b, "y") : l % 2 ? odd : hidden;
+        const int above = l == s->l - 1 ? build_tensor(b, "y") : l % 2 ? odd : hidden, first = launch_next(b);
+        const struct launch_int numbers[] = {{l, {0}}, {l > 1 ? l - 1 : 0, {0}}, {rnn_width(s, l), {0}}, {0, {1}}};
 
+        if (resets)
+            launch_add(b, PHASE_RUN, "naive_reset", state, wg, 1,
+                       (const int[]){input_weights(b, l), build_tensor(b, "r"), build_tensor(b, "bias"), below,
+                                     build_tensor(b, "h0"), above, c0, -1},
+                       4, numbers);
         launch_add(b, PHASE_RUN, "naive_step", state, wg, 1,
                    (const int[]){input_weights(b, l), build_tensor(b, "r"), build_tensor(b, "bias"), below,
-                                 build_tensor(b, "h0"), above, build_tensor(b, "hn"), tensor_or_first(b, "c0"), c,
-                                 tensor_or_first(b, "cn"), -1},
-                   4,
-                   (const struct launch_int[]){{l, {0}}, {l > 1 ? l - 1 : 0, {0}}, {rnn_width(s, l), {0}}, {0, {1}}});
-        launch_loop(b, launch_next(b) - 1, s->t);
+                                 build_tensor(b, "h0"), above, build_tensor(b, "hn"), c0, c, tensor_or_first(b, "cn"),
+                                 -1},
+                   4, numbers);
+        launch_loop(b, first, s->t);
     }
 }
 

@@ -20,8 +20,29 @@ DEVICE VT product(GLOBAL const ELEM *a, int stride, GLOBAL const ELEM *x, int n_
 }
 
 #if PASS == 0
+#if GRU_RESET
+/* Before a step: r h [H][B], which the candidate's product takes in the place of h. */
+KERNEL WG_SIZE(WG, 1, 1)
+    naive_reset(GLOBAL const ELEM *RESTRICT w, GLOBAL const ELEM *RESTRICT r, GLOBAL const ELEM *RESTRICT bias,
+                GLOBAL const ELEM *RESTRICT below, GLOBAL const ELEM *RESTRICT h0, GLOBAL const ELEM *RESTRICT hs,
+                GLOBAL ELEM *RESTRICT reset, int layer, int w_layer, int width, int t)
+{
+    const int item = ITEM, j = item / SIZE_B, column = item % SIZE_B;
+    GLOBAL const ELEM *x = below + (long)t * width * SIZE_B + column;
+    GLOBAL const ELEM *h = (t ? hs + (long)(t - 1) * STATE : h0 + (long)layer * STATE) + column;
+    VT z;
+
+    if (item >= STATE)
+        return;
+    z = VADD(product(w + ((long)w_layer * GATES * SIZE_H + j) * width, 1, x, width),
+             product(r + ((long)layer * GATES * SIZE_H + j) * SIZE_H, 1, h, SIZE_H));
+    z = VADD(z, VSET(LOAD1(bias + 2 * layer * GATES * SIZE_H + j) + LOAD1(bias + (2 * layer + 1) * GATES * SIZE_H + j)));
+    VSTORE(VMUL(cell_sigmoid(z), VLOAD(h + j * SIZE_B)), reset + item);
+}
+#endif
+
 /* One step of a layer: below its input [width][B] of step t, before the state of step t - 1 (or h0), after this step's; c the
- * cell state [H][B] (LSTM), first filled with c0. */
+ * cell state [H][B] (LSTM), first filled with c0; of gru_reset c0 is r h of this step. */
 KERNEL WG_SIZE(WG, 1, 1)
     naive_step(GLOBAL const ELEM *RESTRICT w, GLOBAL const ELEM *RESTRICT r, GLOBAL const ELEM *RESTRICT bias,
                GLOBAL const ELEM *RESTRICT below, GLOBAL const ELEM *RESTRICT h0, GLOBAL ELEM *RESTRICT hs,
@@ -35,12 +56,13 @@ KERNEL WG_SIZE(WG, 1, 1)
 
     if (item >= STATE)
         return;
-    for (int g = 0; g < GATES; g++) {
+    for (int g = GRU_RESET; g < GATES; g++) {
         const int row = g * SIZE_H + j;
+        GLOBAL const ELEM *state = GRU_RESET && g == 2 ? c0 + column : h;
 
         zx[g] = VADD(product(w + ((long)w_layer * GATES * SIZE_H + row) * width, 1, x, width),
                      VSET(LOAD1(bias + 2 * layer * GATES * SIZE_H + row)));
-        zh[g] = VADD(product(r + ((long)layer * GATES * SIZE_H + row) * SIZE_H, 1, h, SIZE_H),
+        zh[g] = VADD(product(r + ((long)layer * GATES * SIZE_H + row) * SIZE_H, 1, state, SIZE_H),
                      VSET(LOAD1(bias + (2 * layer + 1) * GATES * SIZE_H + row)));
     }
 #if LSTM
@@ -51,6 +73,8 @@ KERNEL WG_SIZE(WG, 1, 1)
         VSTORE(cell, cn + (long)layer * STATE + item);
 #elif GRU
     next = gru_cell(VADD(zx[0], zh[0]), VADD(zx[1], zh[1]), zx[2], zh[2], VLOAD(h + j * SIZE_B));
+#elif GRU_RESET
+    next = reset_cell(VADD(zx[1], zh[1]), VADD(zx[2], zh[2]), VLOAD(h + j * SIZE_B));
 #else
     next = plain_cell(VADD(zx[0], zh[0]));
 #endif

@@ -9,7 +9,7 @@
 #define MAX_LAYERS 32
 #define MAX_ELEMS (((int64_t)1 << 31) - 1)
 
-static const char *const cells[] = {"lstm", "gru", "tanh", "relu", NULL};
+static const char *const cells[] = {"lstm", "gru", "tanh", "relu", "gru_reset", NULL};
 static const char *const passes[] = {"fwd", "bwd_data", "bwd_weight", NULL};
 
 static const struct operator_key keys[] = {
@@ -25,7 +25,7 @@ static const struct operator_key keys[] = {
 
 struct rnn_shape rnn_shape_of(const struct workload *w)
 {
-    static const int64_t gates[] = {4, 3, 1, 1}, sigmoids[] = {3, 2, 0, 0}, slots[] = {4, 4, 1, 1};
+    static const int64_t gates[] = {4, 3, 1, 1, 3}, sigmoids[] = {3, 2, 0, 0, 2}, slots[] = {4, 4, 1, 1, 4};
     const int64_t cell = workload_get(w, "cell");
 
     return (struct rnn_shape){.cell = (enum rnn_cell)cell,
@@ -67,6 +67,8 @@ static enum err check(const struct workload *w, struct why *why)
     const double widest = (double)s.gates * (double)(s.i > s.h ? s.i : s.h);
     size_t n;
 
+    if (s.cell == RNN_GRU_RESET && s.pass != RNN_FWD)
+        return why_set(why, ERR_UNSUPPORTED, "rnn: cell=gru_reset has no gradients: expected pass=fwd");
     if (widest * (double)s.h > (double)MAX_ELEMS ||
         widest * (double)s.l * (double)s.t * (double)s.b > (double)MAX_ELEMS)
         return why_set(why, ERR_LIMIT, "rnn: weights or gates of more than %lld elements", (long long)MAX_ELEMS);
@@ -279,7 +281,8 @@ static const struct template *const templates[] = {&rnn_lanes, &rnn_plan, &rnn_w
 
 const struct operator_desc operator_rnn = {
     .name = "rnn",
-    .summary = "recurrent layers (LSTM, GRU, tanh, ReLU) over time: forward, backward data, weight gradient",
+    .summary =
+        "recurrent layers (LSTM, GRU in both forms, tanh, ReLU) over time: forward, backward data, weight gradient",
     .formula = "z = W x_t + bW + R h_t-1 + bR; lstm i f g o: c = f c + i tanh(g), h = o tanh(c)",
     .keys = keys,
     .dtypes = 1u << DTYPE_F32 | 1u << DTYPE_F16,

@@ -18,6 +18,12 @@ enum fit rnn_plan_fit(const struct workload *w, const struct device_desc *d, str
                 "rnn/plan computes pass=fwd and pass=bwd_data, not pass=bwd_weight (rnn/wgrad does)");
         return FIT_NONE;
     }
+    if (rnn_shape_of(w).cell == RNN_GRU_RESET) {
+        why_set(why, ERR_UNSUPPORTED,
+                "rnn/plan has all products of a step in one, cell=gru_reset two that wait "
+                "(rnn/lanes and rnn/naive compute it)");
+        return FIT_NONE;
+    }
     return d->kind == DEVICE_CPU || d->kind == DEVICE_GPU ? FIT_GOOD : FIT_POSSIBLE;
 }
 

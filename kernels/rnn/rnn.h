@@ -11,15 +11,15 @@
 
 #include <stdint.h>
 
-enum rnn_cell { RNN_LSTM, RNN_GRU, RNN_TANH, RNN_RELU };
+enum rnn_cell { RNN_LSTM, RNN_GRU, RNN_TANH, RNN_RELU, RNN_GRU_RESET };
 enum rnn_pass { RNN_FWD, RNN_BWD_DATA, RNN_BWD_WEIGHT };
 
 struct rnn_shape {
     enum rnn_cell cell;
     enum rnn_pass pass;
     int64_t i, h, l, b, t; /* inputs, hidden units, layers, batch, steps */
-    int64_t gates;         /* G, rows of weights a hidden unit: 4 lstm (i f g o), 3 gru (r i n), 1 */
-    int64_t sigmoids;      /* gates kept between 0 and 1: 3 lstm (i f o), 2 gru (r i), 0 */
+    int64_t gates;         /* G, rows of weights a hidden unit: 4 lstm (i f g o), 3 gru and gru_reset (r i n), 1 */
+    int64_t sigmoids;      /* gates kept between 0 and 1: 3 lstm (i f o), 2 gru and gru_reset (r i), 0 */
     int64_t slots;         /* gradients of sums kept a hidden unit: 4 lstm (i f g o), 4 gru (r i n q), 1 */
 };
 

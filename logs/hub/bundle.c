@@ -67,7 +67,7 @@ static enum err file_of(const cJSON *item, struct manifest_file *out, struct why
 
 static enum err manifest_parse(struct manifest *m, const char *where, struct why *why)
 {
-    int64_t schema;
+    int64_t schema, rest = HUB_MAX_BYTES;
     struct manifest_file f;
     enum err e = json_parse(buf_text(&m->text), m->text.len, &m->root, why);
 
@@ -80,8 +80,12 @@ static enum err manifest_parse(struct manifest *m, const char *where, struct why
         e = json_get_array(m->root, "files", &m->files, why);
     if (!e && cJSON_GetArraySize(m->files) > MAX_FILES)
         e = why_set(why, ERR_LIMIT, "over %d files", MAX_FILES);
-    for (const cJSON *item = e ? NULL : m->files->child; item && !e; item = item->next)
+    for (const cJSON *item = e ? NULL : m->files->child; item && !e; item = item->next) {
         e = file_of(item, &f, why);
+        if (!e && f.n_bytes > rest)
+            e = why_set(why, ERR_LIMIT, "files of over %lld bytes in all", (long long)HUB_MAX_BYTES);
+        rest -= e ? 0 : f.n_bytes;
+    }
     return e ? why_prefix(why, e, "%s", where) : ERR_OK;
 }
 

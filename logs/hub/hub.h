@@ -14,7 +14,7 @@
 
 #define HUB_MAX_URL 2048
 #define HUB_MAX_ETAG 256
-#define HUB_MAX_BYTES ((int64_t)5 << 30) /* of a log: more is beyond one PUT of S3 */
+#define HUB_MAX_BYTES ((int64_t)5 << 30) /* of a log, of all files of a bundle: more is beyond one PUT of S3 */
 
 /* A place: "http(s)://host/path" or "s3://bucket/key". */
 struct hub_url {

@@ -5,6 +5,7 @@
 
 #define LSTM "rnn f32 i=5 h=7 b=6 t=4"
 #define GRU "rnn f32 cell=gru i=5 h=7 l=2 b=6 t=4"
+#define RESET "rnn f32 cell=gru_reset i=5 h=7 l=2 b=6 t=4"
 #define BACK "rnn f32 pass=bwd_data i=5 h=7 b=6 t=4"
 #define BACK_GRU "rnn f32 cell=gru pass=bwd_data i=5 h=7 l=2 b=6 t=4"
 #define GRADIENT "rnn f32 cell=gru pass=bwd_weight i=5 h=7 l=2 b=6 t=4"
@@ -19,6 +20,9 @@ static const char *const shapes[] = {
     "rnn f32 cell=gru i=3 h=37 b=3 t=4",
     GRU,
     "rnn f32 cell=gru i=9 h=4 b=12 t=3",
+    RESET,
+    "rnn f32 cell=gru_reset i=3 h=77 b=1 t=3",
+    "rnn f32 cell=gru_reset i=4 h=50 l=2 b=3 t=3",
     "rnn f32 cell=tanh i=11 h=6 b=8 t=5",
     "rnn f32 cell=tanh i=6 h=13 l=2 b=4 t=3",
     "rnn f32 cell=relu i=4 h=3 b=8 t=3", /* whole numbers stay exact */
@@ -40,6 +44,7 @@ static const char *const shapes[] = {
     "rnn f32 cell=relu pass=bwd_weight i=6 h=7 b=5 t=3",
     "rnn f32 cell=relu pass=bwd_weight i=3 h=4 l=3 b=2 t=2",
     "rnn f16 i=6 h=8 l=2 b=8 t=4",
+    "rnn f16 cell=gru_reset i=6 h=9 b=4 t=4",
     "rnn f16 cell=gru pass=bwd_data i=5 h=6 b=4 t=3",
     "rnn f16 cell=tanh pass=bwd_weight i=5 h=7 l=2 b=6 t=4",
     NULL,
@@ -55,6 +60,9 @@ static const struct mutant mutants[] = {
     {"rnn/naive", BACK_GRU, "candidate's gradient for the state's", "d + 3 * STATE", "d + 2 * STATE"},
     {"rnn/naive", GRADIENT, "state of the same step", "t - before", "t"},
     {"rnn/naive", LSTM, "uninitialised accumulator", "VT sum = VSET(0.0f);", "VT sum = VLOAD(a);"},
+    {"rnn/naive", RESET, "the state where it is to be reset", "GRU_RESET && g == 2 ? c0 + column : h", "h"},
+    {"rnn/naive", RESET, "reset by the other gate", "w_layer * GATES * SIZE_H + j) * width",
+     "w_layer * GATES * SIZE_H + SIZE_H + j) * width"},
     {"rnn/plan", LSTM, "missing last term", "#define REC_K (BACK ? ROWS : SIZE_H)",
      "#define REC_K (BACK ? ROWS : SIZE_H - 1)"},
     {"rnn/plan", LSTM, "gates swapped", "put_cell(GATE(0), GATE(1)", "put_cell(GATE(1), GATE(0)"},
@@ -70,6 +78,9 @@ static const struct mutant mutants[] = {
     {"rnn/lanes", GRU, "wrong step before", "value[i] = HELD(t % 2", "value[i] = HELD(0"},
     {"rnn/lanes", GRU, "recurrent bias of the candidate with the inputs'", "#define APART(g) (GRU && (g) == 2)",
      "#define APART(g) (GRU && (g) == 3)"},
+    {"rnn/lanes", RESET, "the state where it is to be reset", "panel, column, 2);", "panel, column, t % 2);"},
+    {"rnn/lanes", "rnn f32 cell=gru_reset i=3 h=77 b=1 t=3", "one panel's state is reset",
+     "panel * UNITS + v * VEC;\n\n            SUM_VSTORE", "v * VEC;\n\n            SUM_VSTORE"},
     {"rnn/lanes", "rnn f32 i=9 h=77 b=1 t=3", "unguarded tail", "unit + j < SIZE_H", "unit + j < PADDED"},
     {"rnn/lanes", "rnn f32 i=4 h=50 l=2 b=2 t=3", "the upper layer reads x",
      "layer ? hidden + (long)(layer - 1) * SIZE_T * STATE : x", "x"},

@@ -157,6 +157,32 @@ static void check_weights(struct net *n)
     }
 }
 
+/* A candidate takes all units of the state, each behind its own reset gate, and is off by what these are. */
+static void a_state_is_reset_before_its_product(void **state)
+{
+    struct net *n = net_new("rnn f32 cell=gru_reset i=1 h=2 b=3 t=1");
+    struct rnn_results r;
+
+    (void)state;
+    memset(n->w, 0, sizeof n->w);
+    memset(n->r, 0, sizeof n->r);
+    memset(n->bias, 0, sizeof n->bias);
+    n->bias[1] = -200; /* gates r i n of two units: the first one's reset is open by half, the second one's shut */
+    n->bias[2] = n->bias[3] = -200;
+    n->r[4 * 2] = 0.5F; /* the first candidate of both units of the state */
+    n->r[4 * 2 + 1] = 0.25F;
+    n->h0[0] = -0.75F;
+    n->h0[BATCH] = 0.5F;
+    assert_int_equal(rnn_results_init(&n->s, columns, BATCH, &r), ERR_OK);
+    assert_int_equal(rnn_forward(&n->s, &n->t, &r), ERR_OK);
+    assert_true(fabs(r.y[0] - tanh(-0.75 * 0.5 * 0.5)) < 1e-12);
+    assert_true(fabs(r.hn_held[0] - ((1 - pow(tanh(-0.75 * 0.25), 2)) *
+                                         (0.024 * 8 + 0.5 * 0.75 * (0.25 * 0.024 * 8 + 0.03) + 0.25 * 0.5 * 0.03) +
+                                     0.03 + 0.03 * fabs(-0.75 - tanh(-0.75 * 0.25)))) < 1e-9);
+    rnn_results_fini(&r);
+    free(n);
+}
+
 static void gradients_are_those_of_finite_differences(void **state)
 {
     static const char *const texts[] = {
@@ -187,10 +213,11 @@ static void gradients_are_those_of_finite_differences(void **state)
 /* One unit, one step: the formulas of docs/operators.md, term by term. */
 static void one_unit_is_what_the_formulas_say(void **state)
 {
-    static const char *const texts[] = {"rnn f32 cell=lstm i=1 h=1 b=3 t=1", "rnn f32 cell=gru i=1 h=1 b=3 t=1"};
+    static const char *const texts[] = {"rnn f32 cell=lstm i=1 h=1 b=3 t=1", "rnn f32 cell=gru i=1 h=1 b=3 t=1",
+                                        "rnn f32 cell=gru_reset i=1 h=1 b=3 t=1"};
 
     (void)state;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         struct net *n = net_new(texts[i]);
         const float *b = n->bias;
         const double h = (double)n->h0[1];
@@ -205,8 +232,12 @@ static void one_unit_is_what_the_formulas_say(void **state)
         if (i == 0)
             y = SIGMOID(z[3] + q[3]) *
                 tanh(SIGMOID(z[1] + q[1]) * (double)n->c0[1] + SIGMOID(z[0] + q[0]) * tanh(z[2] + q[2]));
-        else
+        else if (i == 1)
             y = (1 - SIGMOID(z[1] + q[1])) * tanh(z[2] + SIGMOID(z[0] + q[0]) * q[2]) + SIGMOID(z[1] + q[1]) * h;
+        else
+            y = (1 - SIGMOID(z[1] + q[1])) *
+                    tanh(z[2] + (double)n->r[2] * SIGMOID(z[0] + q[0]) * h + (double)b[n->s.gates + 2]) +
+                SIGMOID(z[1] + q[1]) * h;
         assert_int_equal(rnn_results_init(&n->s, columns, BATCH, &r), ERR_OK);
         assert_int_equal(rnn_forward(&n->s, &n->t, &r), ERR_OK);
         if (fabs(r.y[1] - y) > 1e-12)
@@ -254,6 +285,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_unit_is_what_the_formulas_say),
         cmocka_unit_test(states_that_gates_hold_add_errors_up),
+        cmocka_unit_test(a_state_is_reset_before_its_product),
         cmocka_unit_test(gradients_are_those_of_finite_differences),
     };
 

@@ -21,25 +21,38 @@ refused() {
     [ ! -e "$dir/none" ] || fail "import $* has written"
 }
 
-# holds NAME MODEL N: N inputs, of which both quantisers are calibrated and over which both are compared with f32.
+# holds NAME MODEL N [LIMIT [P]]: N inputs, of which both quantisers are calibrated and over which both are compared with f32; by the percentile P
+# the first scale is that of the percentile's ends, and without it the last input's outputs are beyond LIMIT.
 holds() {
     at=$dir/$1
-    "$python" "$root/tests/onnx/calibrated.py" "$at" "$2" "$3" >"$at.ort" 2>"$dir/make.out" || fail "$1: not made"
-    "$bin/tune" import "$at/f32.onnx" --dtype i8 --calibrate "$at/inputs.npz" -o "$at/made" >"$dir/import.out" 2>&1 || fail "$1: not imported"
+    "$python" "$root/tests/onnx/calibrated.py" "$at" "$2" "$3" ${5:+"$5"} >"$at.ort" 2>"$dir/make.out" || fail "$1: not made"
+    "$bin/tune" import "$at/f32.onnx" --dtype i8 --calibrate "$at/inputs.npz" ${5:+--percentile "$5"} -o "$at/made" >"$dir/import.out" 2>&1 || fail "$1: not imported"
     grep -q "^quantised by $3 runs: " "$dir/import.out" || fail "$1: $3 runs were expected"
     ours=$(sed -n '/^output beside/{n;p}' "$dir/import.out" | awk '{ gsub("%", ""); print $2, $3, $4, $6 }')
     echo "$1: cosine, largest error in %, same largest, of: $ours; onnxruntime's quantiser: $(cat "$at.ort")"
     sed -n '/^quantised by/p;/ off by /p' "$dir/import.out"
     echo "$ours $(cat "$at.ort")" | awk '{ exit !(1 - $1 <= 1.1 * (1 - $5) + 1e-4) }' || fail "$1: worse than onnxruntime's quantiser"
-    cp "$at/net/x.bin" "$at/net/y.bin" "$at/made"
-    "$bin/tune" deploy "$dir/log.best.jsonl" --network "$at/made/f32.graph" --whole --allow-nearest --layout nchw16c --name net \
+    gives "$1" "$at/made" "${4:-.08}" || fail "$1: far from onnxruntime's f32 outputs"
+    echo "$1: bundle: $(tail -n 1 "$dir/app.out")"
+    [ $# -ge 5 ] || return 0
+    scale=$(od -An -tf4 -N4 "$at/made/weights.bin")
+    echo "$scale $(cat "$at.ort")" | awk '{ exit !($1 > $6 - $7 && $1 < $6 + $7) }' || fail "$1: the input's scale is $scale"
+    "$bin/tune" import "$at/f32.onnx" --calibrate "$at/inputs.npz" -o "$at/wide" >"$dir/import.out" 2>&1 || fail "$1: not imported"
+    if gives "$1" "$at/wide" "$4"; then fail "$1: from least to largest was to be far off"; fi
+    echo "$1: from least to largest: $(tail -n 1 "$dir/app.out")"
+}
+
+# gives NAME MADE LIMIT: the bundle of MADE gives what onnxruntime gives in f32.
+gives() {
+    cp "$at/net/x.bin" "$at/net/y.bin" "$2"
+    "$bin/tune" deploy "$dir/log.best.jsonl" --network "$2/f32.graph" --whole --allow-nearest --layout nchw16c --name net \
         -o "$dir/bundle" >"$dir/deploy.out" 2>&1 || fail "$1: not deployed"
     compile_app "$1"
-    "$dir/app" --runs 0 --limit "${4:-.08}" "$at/made" >"$dir/app.out" 2>&1 || fail "$1: far from onnxruntime's f32 outputs"
-    echo "$1: bundle: $(tail -n 1 "$dir/app.out")"
+    "$dir/app" --runs 0 --limit "$3" "$2" >"$dir/app.out" 2>&1
 }
 
 holds cnn cnn 16
+holds spiked cnn 16 .03 99.9
 refused "no array in it" --calibrate "$dir/cnn/none.npz"
 refused "element 7 of x is NaN" --calibrate "$dir/cnn/nan.npz"
 refused "x is 16 x 3 x 31 x 32: expected 1 x 3 x 32 x 32" --calibrate "$dir/cnn/shape.npz"
@@ -50,6 +63,7 @@ refused "no layer nobody to be kept" --calibrate "$dir/cnn/inputs.npz" --keep-f3
 refused "expected --dtype i8, not f16" --calibrate "$dir/cnn/inputs.npz" --dtype f16
 refused "expected --calibrate FILE.npz" --dtype i8
 refused "--keep-f32 is for --calibrate" --keep-f32 first
+refused "--percentile is for --calibrate" --percentile 99
 "$bin/tune" import "$dir/cnn/f32.onnx" --calibrate "$dir/cnn/inputs.npz" --keep-f32 first --keep-f32 last -q -o "$dir/kept" >"$dir/import.out" 2>&1 ||
     fail "--keep-f32: not imported"
 [ "$(grep -c ' = \(conv2d\|depthwise_conv2d\|dense\)' "$dir/kept/f32.graph")" = \

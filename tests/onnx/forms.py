@@ -5,9 +5,10 @@ inputs (x.bin, or x0.bin, x1.bin, ...), what onnxruntime makes of them without o
 llama     rotary angles as a constant times the positions, a mask of Range, Trilu, Greater and ScatterND, sizes out of Shape
 clip      the row of the largest number of each text (ArgMax, GatherND), heads in the batch, QuickGELU
 keras     projections and products as Einsum
-fused     EmbedLayerNormalization, MultiHeadAttention with a bias and lengths, FusedMatMul, FusedGemm, FusedConv, QuickGelu; the last node first
+fused     EmbedLayerNormalization with a mask and without, MultiHeadAttention with a bias and lengths, FusedMatMul, FusedGemm, FusedConv, QuickGelu; the last node first
 tables    products, sums and curves of constants
 four      weights of 4 bits in blocks behind DequantizeLinear, with zero points and without
+branches  If of shapes and constants, one in another; of what is computed
 lengths   LSTM, GRU and RNN of sequences of several lengths, which are an input; ReverseSequence by them
 dynamic   DynamicQuantizeLSTM, whose input and states are rounded to bytes there and not here"""
 import sys
@@ -16,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import onnxruntime
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 from transformers import Model
 
@@ -100,7 +101,8 @@ def fused(m, rows=6, c=8):
     y = own(m, "FusedMatMul", m.transpose(y, 1, 0, 2), m.normal(2, c, c), transBatchA=1, alpha=0.5)
     z = own(m, "FusedGemm", m.reshape(y, 2 * rows, c), m.normal(c, 4), m.normal(4), activation="Tanh")
     w = own(m, "FusedConv", m.reshape(y, 2, c, rows, 1), m.normal(3, c, 1, 1), m.normal(3), activation="Relu", kernel_shape=[1, 1])
-    model = m.model(z, w, x)
+    bare, none = own(m, "EmbedLayerNormalization", ids, kinds, m.normal(9, c), m.normal(20, c), m.normal(2, c), m.normal(c), m.normal(c), n_out=2)
+    model = m.model(z, w, x, bare, none)
     nodes = list(model.graph.node)
     del model.graph.node[:]
     model.graph.node.extend(nodes[::-1])
@@ -130,11 +132,39 @@ def four(m, k=48, n=6):
     return m.model(*outputs, m.node("MatMul", x, m.transpose(w, 1, 0)))
 
 
+def branch(outer, scale=None):
+    """A branch with names that others have too: r, of what is outside."""
+    scales = [] if scale is None else [numpy_helper.from_array(F(scale), "scale")]
+    nodes = [helper.make_node(*n[:3], **(n[3] if len(n) > 3 else {})) for n in outer]
+    return helper.make_graph(nodes, "branch", [], [onnx.ValueInfoProto(name=nodes[-1].output[0])], scales)
+
+
+def branches(m):
+    def squeezed(x, kind, **axes):
+        """As PyTorch writes squeeze(1) of a dimension that it does not know; onnxruntime reads both branches."""
+        then = branch([("Constant", [], ["axis"], {"value_ints": [1]}), (kind, [x, "axis"][:2 - len(axes)], ["r"], axes)])
+        one = m.node("Equal", size(m, x, 1), np.array([1]))
+        return m.node("If", one, then_branch=then, else_branch=branch([("Mul", [x, "scale"], ["p"]), ("Relu", ["p"], ["r"])], 3))
+
+    def curved(x, which):
+        inner = branch([("Exp", ["p"], ["r"])]), branch([("Cos", ["p"], ["q"]), ("Mul", ["q", "scale"], ["r"])], 2)
+        outer = [("Mul", [x, "scale"], ["p"]), ("If", [m.constant(np.array(which > 1))], ["q"], {"then_branch": inner[0], "else_branch": inner[1]})]
+        return m.node("If", m.constant(np.array(which > 0)), then_branch=branch(outer, 0.5), else_branch=branch([("Identity", [x], ["r"])]))
+
+    one, more = m.input("one", m.normal(2, 1, 3)), m.input("more", m.normal(2, 4, 3))
+    outputs = [squeezed(one, "Squeeze"), squeezed(more, "ReduceMax", axes=[1]), *(curved(more, i) for i in range(3))]
+    for limit in (-100, 100):
+        either = branch([("Mul", [more, "scale"], ["r"])], 2), branch([("Neg", [more], ["p"]), ("Exp", ["p"], ["r"])])
+        large = m.node("Less", F(limit), m.node("ReduceSum", one, keepdims=0))
+        outputs.append(m.node("If", large, then_branch=either[0], else_branch=either[1]))
+    return m.model(*outputs)
+
+
 def lengths(m, t=7, b=3, c=5, h=4):
     x, n = m.input("x", m.normal(t, b, c)), m.input("n", np.array([4, 7, 1]))
     count = m.node("Cast", n, to=TensorProto.INT32)
     outputs = [m.node("ReverseSequence", x, n), m.node("ReverseSequence", m.transpose(x, 1, 0, 2), n, time_axis=1, batch_axis=0)]
-    for kind, gates, more in (("LSTM", 4, {}), ("GRU", 3, {"linear_before_reset": 1}), ("RNN", 1, {})):
+    for kind, gates, more in (("LSTM", 4, {}), ("GRU", 3, {"linear_before_reset": 1}), ("GRU", 3, {}), ("RNN", 1, {})):
         for direction in ("bidirectional", "reverse"):
             dirs = 1 + (direction == "bidirectional")
             w = [m.normal(dirs, gates * h, c), m.normal(dirs, gates * h, h), m.normal(dirs, 2 * gates * h)]
@@ -152,7 +182,7 @@ def dynamic(m, t=6, b=2, c=8, h=4):
                        hidden_size=h, direction="bidirectional"))
 
 
-MODELS = {"llama": llama, "clip": clip, "keras": keras, "fused": fused, "tables": tables, "four": four, "lengths": lengths, "dynamic": dynamic}
+MODELS = {"llama": llama, "clip": clip, "keras": keras, "fused": fused, "tables": tables, "four": four, "branches": branches, "lengths": lengths, "dynamic": dynamic}
 
 
 def main():

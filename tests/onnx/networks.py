@@ -388,6 +388,8 @@ def main():
     a = p.parse_intermixed_args()
     if a.negate:
         return negate(a.out)
+    if not set(a.names) <= set(NETWORKS):
+        p.error(f"expected names of {', '.join(NETWORKS)}, not {', '.join(set(a.names) - set(NETWORKS))}")
     a.out.mkdir(parents=True, exist_ok=True)
     for seed, (name, make) in enumerate(NETWORKS.items()):
         if a.names and name not in a.names:

@@ -342,6 +342,29 @@ static void weights_are_read_in_every_type(void **state)
     }
 }
 
+/* By its place, where a dimension has no name, or one that others have; a place before a name. The batch of one input
+ * is that of another, wherever it stands there. */
+static void open_dimensions_are_given_by_their_place(void **state)
+{
+    static const char lines[] = "opset 13\ninput x batch 0 ?\ninput h 2 batch ?\nnode Relu x -> y\nnode Relu h -> z\n"
+                                "output y\noutput z\n";
+    static const struct onnx_dim dims[] = {{"?", 5}, {"h.2", 7}, {"x.1", 3}};
+    struct onnx_import *m = NULL;
+    struct why why = {""};
+    struct buf text;
+
+    (void)state;
+    assert_int_equal(import_lines(lines, dims, 2, &m, &why), ERR_INPUT);
+    assert_non_null(strstr(why.text, "input x: dimension 1 is not fixed; expected --dim x.1=N"));
+    assert_int_equal(import_lines(lines, dims, 3, &m, &why), ERR_OK);
+    buf_init(&text, 4096);
+    assert_int_equal(onnx_import_graph(m, &text, &why), ERR_OK);
+    assert_string_equal(buf_text(&text), "x = input shape=1,3,5\nh = input shape=2,1,7\ny = eltwise x f=relu(a)\n"
+                                         "z = eltwise h f=relu(a)\noutput y\noutput z\n");
+    buf_fini(&text);
+    onnx_import_close(m);
+}
+
 static void open_dimensions_are_given_from_outside(void **state)
 {
     static const char lines[] = "opset 13\ninput x batch 4 height w\nnode Relu x -> y\noutput y\n";
@@ -599,6 +622,7 @@ int main(void)
         cmocka_unit_test(matrix_products_have_rows_of_weights),
         cmocka_unit_test(weights_are_read_in_every_type),
         cmocka_unit_test(open_dimensions_are_given_from_outside),
+        cmocka_unit_test(open_dimensions_are_given_by_their_place),
         cmocka_unit_test(inputs_are_bound_to_tensors_of_files),
         cmocka_unit_test(a_table_tells_what_becomes_of_each_node),
         cmocka_unit_test(softmax_is_over_rows_wherever_it_stands),

@@ -216,6 +216,31 @@ static void weights_of_four_bits_stay_so(void **state)
     onnx_import_close(m);
 }
 
+/* Of another type than the numbers: 100 is no zero point of 4 bits, as whose -9 and 8 would be written. */
+static void zero_points_beyond_four_bits_are_unpacked(void **state)
+{
+    static const struct {
+        const char *zero, *graph;
+    } cases[] = {{"7", "y = dense4 x n=1 block=16 zeros=1\n"},
+                 {"-8", "y = dense4 x n=1 block=16 zeros=1\n"},
+                 {"8", "y = dense x n=1\n"},
+                 {"-9", "y = dense x n=1\n"},
+                 {"100", "y = dense x n=1\n"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char lines[512], graph[128];
+
+        snprintf(lines, sizeof lines,
+                 "opset 21\ninput x 3 16\nints w:22 16 1 = 16 50 84 118 152 186 220 254\nconst s 1 1 = 0.5\n"
+                 "ints z:3 1 1 = %s\nnode DequantizeLinear w s z -> d axis=0 block_size=16\nnode MatMul x d -> y\n"
+                 "output y\n",
+                 cases[i].zero);
+        snprintf(graph, sizeof graph, "x = input shape=3,16\n%s", cases[i].graph);
+        check_graph(lines, graph);
+    }
+}
+
 static void other_weights_of_few_bits_are_refused(void **state)
 {
     static const struct {
@@ -323,6 +348,7 @@ int main(void)
         cmocka_unit_test(quantised_tensors_are_joined_as_floats),
         cmocka_unit_test(weights_of_few_bits_are_unpacked),
         cmocka_unit_test(weights_of_four_bits_stay_so),
+        cmocka_unit_test(zero_points_beyond_four_bits_are_unpacked),
         cmocka_unit_test(other_weights_of_few_bits_are_refused),
         cmocka_unit_test(the_scale_of_a_mean_is_divided_by_its_number),
         cmocka_unit_test(what_no_kernel_of_bytes_computes_stays_of_floats),

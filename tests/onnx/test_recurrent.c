@@ -120,8 +120,6 @@ static void what_the_operator_lacks_is_refused_by_name(void **state)
         {"ints n:6 2 = 4 5\nnode LSTM x w r b n -> y hidden_size=1", "LSTM", "expected a length for each sequence"},
         {"node LSTM x w r b -> y hidden_size=1 activations=['Sigmoid','Tanh','Relu']", "LSTM",
          "activations other than its usual ones"},
-        {"const v 1 3 1 = 1 2 3\nnode GRU x v v -> y hidden_size=1", "GRU",
-         "linear_before_reset=0: expected 1, as in exports of PyTorch"},
         {"node LSTM x w r -> y hidden_size=1 direction='bidirectional'", "LSTM",
          "expected constant weights and biases that fit the input"},
     };

@@ -111,12 +111,14 @@ static void put_tensor(struct buf *graph, char **word, size_t n_words)
 {
     const int is_int = strcmp(word[0], "ints") == 0;
     char *colon = strchr(word[1], ':');
+    const uint64_t type = colon ? strtoull(colon + 1, NULL, 10) : is_int ? 7 : 1;
     struct buf tensor;
     size_t i = 2, n;
 
     buf_init(&tensor, MAX_BYTES);
     n = put_dims(&tensor, word, n_words, &i);
-    wire_number(&tensor, 2, colon ? strtoull(colon + 1, NULL, 10) : is_int ? 7 : 1);
+    n = type == 21 || type == 22 ? (n + 1) / 2 : n;
+    wire_number(&tensor, 2, type);
     if (colon)
         *colon = '\0';
     wire_text(&tensor, 8, word[1]);

@@ -22,7 +22,8 @@ void wire_message(struct buf *b, int field, struct buf *message);
  *   input x batch 3 8 8                    a dimension is a number or a name
  *   const w 4 3 3 3 = 0.5 ...              floats in raw_data; of `...` each is the last one, negated
  *   ints s 2 = 1 -1                        int64 in int64_data
- *   ints z:3 2 = -5 0                      of another type, in int32_data: a number of TensorProto.DataType
+ *   ints z:3 2 = -5 0                      of another type, in int32_data: a number of TensorProto.DataType; of 4 bits
+ *                                          (21, 22) two in each
  *   outside w 2 2 = DIR/w.bin 16           floats in another file, from a byte on
  *   node Conv x w -> y kernel_shape=[3,3] group=1 alpha=0.5 auto_pad='VALID' activations=['Tanh'] name='/a/b'
  *   output y

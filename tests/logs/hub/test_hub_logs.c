@@ -377,6 +377,30 @@ static void manifests_that_lead_astray_are_refused(void **state)
     assert_int_equal(hub_pull_bundle(place.hub, &u, place_at("got"), &n, &why), ERR_OK);
 }
 
+/* The server says how long its own files are; how much is read of them is not for it to say. */
+static void bundles_have_an_end_whatever_their_manifest_says(void **state)
+{
+    const struct hub_url u = place_url("/b/");
+    const int64_t half = HUB_MAX_BYTES / 2;
+    struct why why = {""};
+    char text[600];
+    int n;
+
+    (void)state;
+    for (int more = 0; more < 2; more++) {
+        snprintf(text, sizeof text,
+                 "{\"schema\":2,\"files\":[{\"path\":\"a\",\"sha256\":\"%s\",\"bytes\":%lld},"
+                 "{\"path\":\"b\",\"sha256\":\"%s\",\"bytes\":%lld}]}",
+                 sha256_of("", 0).hex, (long long)half, sha256_of("", 0).hex, (long long)half + more);
+        server_put(&place.server, "/b/manifest.json", text, strlen(text));
+        place.server.asked[0] = '\0';
+        assert_int_equal(hub_pull_bundle(place.hub, &u, place_at("got"), &n, &why), more ? ERR_LIMIT : ERR_NOT_FOUND);
+        place_check_asked(more ? "GET /b/manifest.json 200\n"
+                               : "GET /b/manifest.json 200\nHEAD /b/a 404\nGET /b/a 404\n");
+    }
+    assert_non_null(strstr(why.text, "files of over 5368709120 bytes in all"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, place_begin, place_end)
 
 int main(void)
@@ -393,6 +417,7 @@ int main(void)
         TEST(a_store_that_tells_sums_gets_only_what_changed),
         TEST(bundles_are_pulled_whole_or_not_at_all),
         TEST(manifests_that_lead_astray_are_refused),
+        TEST(bundles_have_an_end_whatever_their_manifest_says),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -153,7 +153,7 @@ static bool tell_drift(const struct record *was, const struct record *now)
     return true;
 }
 
-/* "conv2d/direct_cpu"; of a person's own kernel its config. */
+/* "conv2d/direct_tile"; of a person's own kernel its config. */
 static void put_name(const struct checked *c, const struct measured *m, struct buf *out)
 {
     const struct arm *a = &c->task.arms[m->i_arm];

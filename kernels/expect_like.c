@@ -3,6 +3,7 @@
 
 #include "kernels/eltwise/eltwise.h"
 #include "kernels/epilogue.h"
+#include "kernels/expect_parts.h"
 #include "kernels/expect_wide.h"
 #include "kernels/reduce/reduce.h"
 
@@ -14,6 +15,8 @@
 #define MOST_PIXEL 15
 #define SUBNORMAL 0x1p-16 /* of halves: 1 to 3 of these are */
 #define CANCELS_F16 4096  /* beside which a half loses the other products */
+#define LARGE_F16 4096    /* 1 to 15 of these are, and whose products with its inverse are whole */
+#define MOST_LARGE 4000   /* terms of whose sums halves do not end */
 #define LARGE_SUMS 0x1p40 /* times as usual */
 #define MOST_ADDEND (1 << 16)
 #define FEW_BYTES 3 /* whose single products times SCALE_ABOVE are bytes, too */
@@ -31,28 +34,16 @@
 #define LEAST_NEAR_F16 (1 << 9)
 #define SHUT 0x1p-14 /* a gate, that far from 0 or 1 */
 #define LARGE_GRADIENT 0x1p20
-#define PRODUCTS 2     /* of a gradient's sum that are not 0, about */
+#define PRODUCTS 2 /* of a gradient's sum that are not 0, about */
+#define TINY_GRADIENT 0x1p-40
+#define FAR_CELL 3     /* the deviation of cells: of many the slope of tanh is next to 0 */
+#define FAR_X 64       /* times as large, and weights as much smaller */
 #define ROWS_APART 3   /* times as far as usual */
 #define LARGE_SCALE 16 /* of differences of 1 in i32 rows */
 #define FAR_I32 (-394264576)
 #define A_LITTLE 0.26 /* by 64 of which a row's largest is above the others */
 #define TINY_DEVIATION 1e-300
 #define MOST_LOG2 120 /* of sums */
-
-static bool is(const struct tensor *t, const char *name)
-{
-    return strcmp(t->name, name) == 0;
-}
-
-static bool is_op(const struct workload *w, const char *name)
-{
-    return strcmp(w->op->name, name) == 0;
-}
-
-static bool only_moves(const struct workload *w)
-{
-    return is_op(w, "transform") || is_op(w, "concat") || is_op(w, "strided_copy") || is_op(w, "gather");
-}
 
 static bool has_sums(const struct workload *w)
 {
@@ -96,11 +87,6 @@ bool expect_rounds(const struct workload *w, enum expect_mode mode)
     return (mode == EXPECT_LIKE || mode == EXPECT_MOVED) && ((w->dtype == DTYPE_F16 && has_sums(w)) || is_op(w, "add"));
 }
 
-static unsigned epilogue_bits_of(const struct workload *w)
-{
-    return workload_has(w, "epilogue") ? epilogue_of(w) : 0;
-}
-
 /* Are sums stored as they are, whatever their unit? */
 static bool is_plain(const struct workload *w, enum exact_data data)
 {
@@ -120,12 +106,25 @@ static void lay_out(struct tensor *t)
     assert(f->block > 0 && f->plane % f->block == 0); /* rows do not go across planes */
 }
 
+/* Are its halves near the largest? */
+static bool is_large(const struct workload *w, enum exact_data data, enum expect_mode mode)
+{
+    struct tensor list[OPERATOR_MAX_TENSORS]; /* x, w, .. */
+
+    (void)w->op->tensors(w, list);
+    return w->dtype == DTYPE_F16 && mode == EXPECT_MOVED && is_plain(w, data) && terms_of(&list[1]) <= MOST_LARGE;
+}
+
 static void liken_x(const struct workload *w, enum exact_data data, enum expect_mode mode, struct tensor *t)
 {
     struct program_fill *f = &t->exact;
     double unit = f->step == 0 ? 1 : fabs(f->step);
 
-    if (t->dtype == DTYPE_F16 && is_plain(w, data)) {
+    if (is_large(w, data, mode)) {
+        f->lo = 1;
+        f->hi = MOST_PIXEL;
+        unit = LARGE_F16;
+    } else if (t->dtype == DTYPE_F16 && is_plain(w, data)) {
         f->lo = 1;
         f->hi = 3;
         unit = SUBNORMAL;
@@ -143,12 +142,14 @@ static void liken_w(const struct workload *w, enum exact_data data, enum expect_
 {
     struct program_fill *f = &t->exact;
 
+    if (is_large(w, data, mode))
+        f->step = 1.0 / LARGE_F16;
     if (is_op(w, "batch_gemm") && mode == EXPECT_MOVED) {
         lay_out(t);
         return;
     }
     f->kind = FILL_FILTERS;
-    f->block = t->n_dims == 3 ? t->shape[2] : t->n_elems / t->shape[0];
+    f->block = terms_of(t);
     f->seen = t->n_dims >= 4 ? t->shape[3] : 1;
     f->plane = t->n_dims >= 4 ? t->shape[2] * t->shape[3] : 1;
     if (t->dtype == DTYPE_F16 && is_plain(w, data))
@@ -162,7 +163,9 @@ static void liken_addend(const struct workload *w, enum exact_data data, enum ex
 {
     struct program_fill *f = &t->exact;
 
-    if (t->dtype == DTYPE_F16 && is_plain(w, data))
+    if (is_large(w, data, mode))
+        f->step = 1;
+    else if (t->dtype == DTYPE_F16 && is_plain(w, data))
         f->step = SUBNORMAL;
     else if (t->dtype == DTYPE_F32) {
         f->lo = -(f->hi = fmin(f->hi, MOST_ADDEND));
@@ -216,6 +219,13 @@ static void cancel(struct tensor *t)
                                      .block = t->dtype == DTYPE_F16 ? LEAST_NEAR_F16 : LEAST_NEAR};
 }
 
+/* Rows begin as many that were taken before do. */
+static void begin_with_zeros(struct tensor *table)
+{
+    table->exact.zeros = table->shape[2];
+    table->exact.step = 1; /* 0, not -0 */
+}
+
 /* Quotients beyond the largest float, or of 0; those far below 0 are 0 with the largest zero point, too. */
 static void overflow(struct tensor *t)
 {
@@ -234,6 +244,14 @@ static void special_rnn(const struct workload *w, struct tensor *t)
 
     if (pass == 0 && (is(t, "h0") || is(t, "c0")))
         *f = (struct program_fill){.kind = FILL_ZERO};
+    else if (pass == 0 && is(t, "bias")) /* of some the half of one is far smaller than that of the other */
+        *f = (struct program_fill){.kind = FILL_FLOATS, .seed = f->seed, .lo = -14, .hi = 0};
+    else if (pass == 0 && is(t, "x"))
+        f->hi *= FAR_X;
+    else if (pass == 0 && is(t, "w"))
+        f->step /= FAR_X;
+    else if (pass == 1 && is(t, "cs"))
+        f->hi = FAR_CELL;
     else if (pass == 1 && is(t, "dy"))
         f->hi *= LARGE_GRADIENT;
     else if (pass == 1 && is(t, "gates"))
@@ -242,7 +260,7 @@ static void special_rnn(const struct workload *w, struct tensor *t)
         *f = (struct program_fill){.kind = FILL_BANDS,
                                    .seed = f->seed,
                                    .lo = fmax(1, floor((double)(t->shape[1] * t->shape[3]) / PRODUCTS)),
-                                   .hi = f->hi,
+                                   .hi = f->hi * TINY_GRADIENT,
                                    .step = 1,
                                    .block = 4 * t->n_elems};
 }
@@ -288,6 +306,8 @@ void expect_liken(const struct workload *w, enum exact_data data, enum expect_mo
         liken_product(w, data, mode, t);
     else if (mode == EXPECT_LIKE && is_op(w, "add"))
         cancel(t);
+    else if (mode == EXPECT_LIKE && is_op(w, "gather") && is(t, "x"))
+        begin_with_zeros(t);
     else if (mode == EXPECT_LIKE && is_op(w, "quantize"))
         overflow(t);
     else if (mode == EXPECT_SPECIAL && is_op(w, "rnn"))

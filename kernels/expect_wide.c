@@ -4,7 +4,9 @@
 #include "kernels/conv/shape.h"
 #include "kernels/eltwise/eltwise.h"
 #include "kernels/epilogue.h"
+#include "kernels/expect_exact.h"
 #include "kernels/expect_like.h"
+#include "kernels/expect_parts.h"
 #include "kernels/norm/epsilon.h"
 #include "kernels/reduce/reduce.h"
 
@@ -15,57 +17,35 @@
 #define MOST_F16 8.0        /* sums of thousands of products stay below 65504 */
 #define MOST_X_F16 256.0    /* of inputs whose weights are chosen so that sums do */
 #define ANY_FRACTION 1.1    /* a deviation whose multiples fill a float's fraction */
-#define UNSIGNED_ZERO 128
 /* Powers of two by which factors are far from 1; their products are not, or are by as much as outputs are. */
 #define WIDE_X 88
 #define TINY_W 100     /* of weights of output channels */
 #define BAND_X 0x1p100 /* and of inputs of a band */
 #define MOST_BAND_W 1
-#define FEW_PRODUCTS 2 /* in sums of few, about */
-#define TURNED_X (-112)
-#define TURNED_Y (-40)
-#define TURNED_X_F16 (-12)
-#define TURNED_Y_F16 (-20)       /* a good part of the sums is subnormal */
-#define TURNED_Y_HALF_SUMS (-10) /* where they are made in half such may be flushed */
-#define FACTOR 1.887             /* the deviation whose numbers have products round 1 */
-#define MOST_FACTORS 100         /* whose product is neither infinite nor 0 */
-#define FAR_F32 (-3e6)           /* the first of rows: floats have quarters there */
+#define FEW_PRODUCTS 2   /* in sums of few, about */
+#define FACTOR 1.887     /* the deviation whose numbers have products round 1 */
+#define MOST_FACTORS 100 /* whose product is neither infinite nor 0 */
+#define FAR_F32 (-3e6)   /* the first of rows: floats have quarters there */
 #define FAR_F16 (-30000)
 #define NEAR_SCALE (3 * 0x1p-20)  /* times NEAR_ADDEND 52.5, but above it with 1 more, */
-#define NEAR_ADDEND (35 * 0x1p19) /* which floats do not hold */
+#define NEAR_ADDEND (35 * 0x1p19) /* which floats do not hold; nor do they the addend that is 1 more */
 #define BOTH_ENDS 2               /* blocks: ties at the lower end, at the upper one */
 #define MOST_TURNS 3              /* blocks of which one is far, one has anything, one is infinite */
 #define OFF_PLACE (-20)           /* exponents of samples: just inside the image and just outside, */
 #define OFF_PLACE_F16 (-14)       /* as halves hold it */
 #define EQUAL_F32 0.01309         /* units in which powers of e of 64 and 120 are summed up with the most error */
 #define EQUAL_F16 0.00317
-#define TINY_SCALE (7 * 0x1p-43) /* of bytes; its inverse is no float: what is a half is off by a place times that */
 #define MOST_AVERAGED 0x1p100
 #define TINY_PIXEL 0x1p-20
 #define LARGE_DEVIATION 0x1p52 /* of rows: squares beyond 1e30, and finite */
 #define LARGE_DEVIATION_F16 1024
 #define ROUNDED_UP (1.890625 / 300) /* times 300 a number whose sums of up to 32 halves are mostly rounded one way */
 #define LARGE_WEIGHT 30             /* whose products with inputs up to 1500 are below 65504 */
-
-static bool is(const struct tensor *t, const char *name)
-{
-    return strcmp(t->name, name) == 0;
-}
-
-/* Elements of one magnitude: behind image and channel, or output and input channel. */
-static int64_t block_of(const struct tensor *t)
-{
-    int64_t n = 1;
-
-    for (int i = 2; t->n_dims >= 4 && i < t->n_dims; i++)
-        n *= t->shape[i];
-    return n;
-}
-
-static bool is_op(const struct workload *w, const char *name)
-{
-    return strcmp(w->op->name, name) == 0;
-}
+#define BLOCKS_X (-100)             /* of inputs that are rounded by blocks, and the inverse of their weights' scales */
+#define MOST_BLOCKS_F16 1024
+#define USUAL_TERMS 96.0
+#define LARGE_W 20 /* of a normalised row's weights; with a factor of 100 more beyond the largest float */
+#define MOST_LOG2_NORM 124
 
 /* Sums of products of the tensors x and w; of sparse weights those are no tensor. */
 bool expect_has_products(const struct workload *w)
@@ -79,31 +59,11 @@ bool expect_has_products(const struct workload *w)
     return has;
 }
 
-static unsigned epilogue_bits_of(const struct workload *w)
-{
-    return workload_has(w, "epilogue") ? epilogue_of(w) : 0;
-}
-
-static bool has_relu(const struct workload *w)
-{
-    return (epilogue_bits_of(w) & EPILOGUE_RELU) || (workload_has(w, "relu") && workload_get(w, "relu"));
-}
-
-static bool is_float(const struct tensor *t)
-{
-    return !dtype_is_bytes(t->dtype) && t->dtype != DTYPE_I32;
-}
-
 static void widen_floats(struct tensor *t)
 {
     t->random.kind = FILL_WIDE;
     t->random.block = block_of(t);
     t->random.step = t->dtype == DTYPE_F16 ? MOST_F16 : MOST_F32;
-}
-
-static bool is_maximum(const struct workload *w)
-{
-    return workload_get(w, "kind") == 0;
 }
 
 /* Numbers of which the largest is sought, or with side -1 the least: in blocks far on one side, infinite, or any but
@@ -198,11 +158,6 @@ static void widen_moved(struct tensor *t, bool adds)
     t->random.step = adds ? 0 : 2;
 }
 
-static int64_t terms_of(const struct tensor *w)
-{
-    return w->n_dims == 3 ? w->shape[2] : w->n_elems / w->shape[0];
-}
-
 /* Magnitudes in a sum: of a convolution one for each channel, or for those that lie together. */
 static int64_t magnitudes_of(const struct tensor *x, const struct tensor *w)
 {
@@ -232,54 +187,18 @@ static void widen_halves(enum exact_data data, enum expect_mode mode, struct ten
     }
 }
 
-/* Zero points at their ends: of x 0 in the exact pass, 255 in others; of the result, at the odd places, 128 there, 0
- * and 255 in others, but behind a ReLU something is left above. Addends and their sum: in turn. */
-static struct program_fill zero_ends(const struct workload *w, enum expect_mode mode)
-{
-    const bool adds = is_op(w, "add"), ends = mode == EXPECT_ENDS;
-    const double high = has_relu(w) ? 250 : 255;
-
-    if (adds)
-        return (struct program_fill){.kind = FILL_TURNS, .lo = ends ? 0 : high, .hi = ends ? 255 : 0};
-    if (mode == EXPECT_WIDE)
-        return (struct program_fill){.kind = FILL_TURNS, .lo = 0, .hi = UNSIGNED_ZERO};
-    return (struct program_fill){.kind = FILL_TURNS, .lo = 255, .hi = ends ? high : 0};
-}
-
-/* The weights of products; false: the workload has none. */
-static bool weights_of(const struct workload *w, struct tensor *out)
-{
-    struct tensor list[OPERATOR_MAX_TENSORS];
-    const size_t n = w->op->tensors(w, list);
-
-    for (size_t i = 0; i < n; i++)
-        if (expect_has_products(w) && is(&list[i], "w")) {
-            *out = list[i];
-            return true;
-        }
-    return false;
-}
-
-/* 1 without weights. */
-static double products_in_a_sum(const struct workload *w)
-{
-    struct tensor weights;
-
-    return weights_of(w, &weights) ? (double)terms_of(&weights) : 1;
-}
-
 /* Requantised sums: whole numbers times a third of a power of two, so that a good part of them are halves, many of
  * these once they are rounded to f32; those of few small products, so that they are not beyond 127 all. Where there is
  * a bias every second channel has sums beyond 2^24. */
 static void widen_requantised(const struct workload *w, struct tensor *t)
 {
-    const double terms = products_in_a_sum(w), step = ldexp(1, -1 - (int)(log2(terms) / 4)) / 3;
+    const double terms = expect_products_in_a_sum(w), step = ldexp(1, -1 - (int)(log2(terms) / 4)) / 3;
     const bool has_bias = epilogue_bits_of(w) & EPILOGUE_BIAS;
 
     if (is(t, "scale") && has_bias)
         t->random = (struct program_fill){.kind = FILL_TURNS, .lo = 21 * step, .hi = NEAR_SCALE};
     else if (is(t, "bias"))
-        t->random = (struct program_fill){.kind = FILL_TURNS, .lo = 1, .hi = NEAR_ADDEND};
+        t->random = (struct program_fill){.kind = FILL_TURNS, .lo = 1, .hi = NEAR_ADDEND + 1};
     else if (is(t, "zero"))
         t->random = (struct program_fill){.kind = FILL_TURNS, .lo = UNSIGNED_ZERO, .hi = UNSIGNED_ZERO + 1};
     else if (is(t, "sum_scale"))
@@ -380,7 +299,7 @@ static bool has_bands(const struct workload *w)
  * curves are, usual. */
 static void widen_banded(const struct workload *w, struct tensor *t)
 {
-    const double terms = products_in_a_sum(w), tiny = epilogue_unit(w) > 1 ? 1 : ldexp(1, -TINY_W);
+    const double terms = expect_products_in_a_sum(w), tiny = epilogue_unit(w) > 1 ? 1 : ldexp(1, -TINY_W);
     struct program_fill *f = &t->random;
 
     f->hi *= ANY_FRACTION;
@@ -397,14 +316,40 @@ static void widen_banded(const struct workload *w, struct tensor *t)
     f->block = is(t, "w") ? terms_of(t) : block_of(t);
 }
 
-/* Factors far from 1 whose products are not. */
+/* Weights of 4 bits: blocks of tiny inputs; halves beyond 2,048, whose products with 15 are below 65504. */
+static void widen_blocks(const struct workload *w, struct tensor *t)
+{
+    const bool is_x = is(t, "x");
+
+    widen_floats(t);
+    if (t->dtype == DTYPE_F16 && is_x)
+        t->random.step = MOST_BLOCKS_F16;
+    else if (t->dtype == DTYPE_F16 && is(t, "w_scale"))
+        t->random.hi *= fmin(1, sqrt(USUAL_TERMS / (double)workload_get(w, "k")));
+    else if (is_x || is(t, "w_scale"))
+        t->random.hi *= ldexp(1, is_x ? BLOCKS_X : -BLOCKS_X);
+}
+
+/* Are its weights drawn, and so near 1? */
+static bool has_drawn_weights(const struct workload *w)
+{
+    return is_op(w, "sparse_conv2d") && workload_get(w, "sparsity") > 0;
+}
+
+/* Factors far from 1 whose products are not; of sparse weights sums are. */
 static void widen_factor(const struct workload *w, struct tensor *t)
 {
     if (has_bands(w)) {
         widen_banded(w, t);
         return;
     }
+    if (is_op(w, "dense4")) {
+        widen_blocks(w, t);
+        return;
+    }
     widen_floats(t);
+    if (has_drawn_weights(w) && epilogue_unit(w) <= 1 && !(epilogue_bits_of(w) & EPILOGUE_RELU6))
+        t->random.hi *= ldexp(1, WIDE_X);
     if (expect_has_products(w) && !is_op(w, "sparse_conv2d") && t->dtype != DTYPE_F16 && (is(t, "x") || is(t, "w")))
         t->random.hi *= ldexp(1, is(t, "x") ? WIDE_X : -WIDE_X);
 }
@@ -417,6 +362,10 @@ static void widen_eltwise(const struct workload *w, struct tensor *t)
     }
     widen_moved(t, true);
     t->random.hi = t->dtype == DTYPE_F16 ? 14 : t->random.hi;
+    if (eltwise_only_compares(w)) {
+        t->random.lo = t->dtype == DTYPE_F16 ? t->random.lo : -126;
+        return;
+    }
     if (t->dtype != DTYPE_F16)
         t->random.lo /= 2;                      /* products */
     t->random.hi = floor(t->random.hi / 2) + 1; /* some beyond the largest number */
@@ -487,17 +436,6 @@ static void widen_reduce(const struct workload *w, struct tensor *t)
         widen_floats(t);
 }
 
-/* Elements are moved, but not as bits. */
-static bool is_nearest(const struct workload *w)
-{
-    return is_op(w, "resize2d") && workload_get(w, "kind") == 0;
-}
-
-static bool only_moves(const struct workload *w)
-{
-    return is_op(w, "transform") || is_op(w, "concat") || is_op(w, "strided_copy") || is_op(w, "gather");
-}
-
 /* Of four rows two have a variance of about epsilon, one or two a larger one, beyond what halves hold. */
 static struct program_fill near_epsilon(const struct workload *w, const struct tensor *x)
 {
@@ -512,6 +450,19 @@ static struct program_fill near_epsilon(const struct workload *w, const struct t
                                  .step = ldexp(1, (int)log2(most / least)),
                                  .block = x->shape[1],
                                  .zeros = x->shape[1]};
+}
+
+/* At the ends so large that their product with the factor of a row that hardly varies is infinite; what comes of both
+ * and the row's number, which is at most the root of n where the row varies, is not. */
+static void widen_norm_weights(enum expect_mode mode, struct tensor *w)
+{
+    const int room = MOST_LOG2_NORM - (int)ceil(log2((double)w->n_elems) / 2);
+
+    widen_floats(w);
+    if (mode != EXPECT_ENDS)
+        return;
+    w->random.hi *= ldexp(1, LARGE_W);
+    w->random.step = ldexp(1, room - LARGE_W < 100 ? room - LARGE_W : 100);
 }
 
 static void widen_random(const struct workload *w, enum exact_data data, enum expect_mode mode, struct tensor *t)
@@ -541,13 +492,13 @@ static void widen_random(const struct workload *w, enum exact_data data, enum ex
         if (is(t, "x"))
             t->random = mode == EXPECT_ENDS ? near_epsilon(w, t) : spiked(t, 1, t->shape[1]);
         else if (t->dtype != DTYPE_F16 && is(t, "w"))
-            widen_floats(t);
+            widen_norm_weights(mode, t);
     } else if (epilogue_bits_of(w) & EPILOGUE_REQUANT)
         widen_requantised(w, t);
     else if (is(t, "zero") && is_op(w, "quantize")) /* 255 in the pass like it: a bound shows */
         t->random = (struct program_fill){.kind = FILL_VALUE, .lo = 0};
     else if (is(t, "scale") && is_op(w, "add"))
-        t->random = (struct program_fill){.kind = FILL_TURNS, .lo = 3.7, .hi = 0.004};
+        t->random = (struct program_fill){.kind = FILL_TURNS, .lo = 0.5, .hi = 3.5}; /* sums that are halves */
     else if (normal && is_op(w, "pool2d"))
         widen_pool(w, t);
     else if (normal && is_op(w, "resize2d") && !is_nearest(w))
@@ -560,7 +511,7 @@ static void widen_random(const struct workload *w, enum exact_data data, enum ex
     else if (normal)
         widen_factor(w, t);
     else if (is(t, "zero") && expect_has_products(w)) /* of the pass behind it, too: what is packed may look the same */
-        t->random = zero_ends(w, EXPECT_TURNED);
+        t->random = expect_zero_ends(w, EXPECT_TURNED);
     else if (dtype_is_bytes(t->dtype) && t->random.kind == FILL_INT)
         widen_bytes(w, t);
     else if (t->dtype == DTYPE_I32 && t->random.kind == FILL_INT &&
@@ -594,125 +545,6 @@ bool expect_is_exact(const struct workload *w, enum expect_mode mode)
 bool expect_is_random(const struct workload *w, enum expect_mode mode)
 {
     return mode == EXPECT_SPECIAL || (mode == EXPECT_ENDS && !is_requantised(w));
-}
-
-/* The factor of a float in a turned pass: sums change their sign with one factor and what is added. */
-static double turned_by(const struct workload *w, const struct tensor *t)
-{
-    const bool half = t->dtype == DTYPE_F16, in_half = workload_has(w, "acc") && workload_get(w, "acc") == 1;
-    const double of_y = -ldexp(1, in_half ? TURNED_Y_HALF_SUMS : half ? TURNED_Y_F16 : TURNED_Y);
-    const double of_x = ldexp(1, half ? TURNED_X_F16 : TURNED_X);
-
-    if (is(t, "x"))
-        return is_op(w, "sparse_conv2d") ? of_y : of_x;
-    if (is(t, "w") || is(t, "w_scale"))
-        return of_y / of_x;
-    return is(t, "bias") || is(t, "residual") || (is_op(w, "add") && !is(t, "scale")) ? of_y : 1;
-}
-
-/* Behind a ReLU6 nothing reaches 6. */
-static double exact_by(const struct workload *w, enum expect_mode mode, const struct tensor *t)
-{
-    const bool negated = is(t, is_op(w, "sparse_conv2d") ? "x" : "w") || is(t, "w_scale") || is(t, "bias") ||
-                         is(t, "residual") || (is_op(w, "add") && !is(t, "scale"));
-    double by = 1;
-
-    if (mode == EXPECT_TURNED && epilogue_unit(w) > 1)
-        by = negated ? -1 : 1; /* smaller sums would lie on the curve */
-    else if (is_float(t) && mode == EXPECT_TURNED)
-        by = turned_by(w, t);
-    else if (mode == EXPECT_TURNED && has_relu(w) && negated && t->dtype != DTYPE_U8)
-        by = -1;
-    else if ((epilogue_bits_of(w) & EPILOGUE_RELU6) && negated)
-        by = ldexp(1, t->dtype == DTYPE_F16 ? TURNED_Y_HALF_SUMS : TURNED_Y);
-    return by;
-}
-
-/* x in halves up to 8, bias and residuals of 18 bits, where sums of so many and projections stay exact. */
-static void widen_exact(const struct workload *w, struct tensor *t)
-{
-    struct program_fill *f = &t->exact;
-    struct tensor weights;
-    const bool has = weights_of(w, &weights);
-
-    if (is(t, "x"))
-        f->step = -0.5;
-    if (!has || terms_of(&weights) >= 100000 ||
-        7 * 16 * (double)weights.n_elems + ldexp((double)weights.shape[0], 20) >= 0x1p33)
-        return;
-    if (is(t, "x") && f->hi == 7)
-        f->lo = -(f->hi = 16);
-    else if (is(t, "residual") || is(t, "bias"))
-        f->lo = -(f->hi = 1 << 18);
-}
-
-/* Elements of x that lie together: of four channels, or a row. */
-static int64_t together(const struct tensor *x)
-{
-    return x->n_dims < 4 ? x->shape[x->n_dims - 1] : x->n_dims > 4 ? block_of(x) : 4 * block_of(x);
-}
-
-/* Requantised: factors at their bounds that lie together, sums of one sign as large as they can be, addends beyond 16
- * and 24 bits, scales from far below 1e-5. */
-static void put_at_ends(const struct workload *w, struct tensor *t)
-{
-    const double terms = products_in_a_sum(w);
-    struct program_fill *f = &t->exact;
-
-    if (is(t, "zero"))
-        *f = zero_ends(w, EXPECT_ENDS);
-    else if (is(t, "scale") && is_op(w, "add"))
-        *f = (struct program_fill){.kind = FILL_TURNS, .lo = 0.004, .hi = 3.7};
-    else if (is(t, "scale"))
-        *f = (struct program_fill){
-            .kind = FILL_INT, .seed = f->seed, .lo = 1, .hi = 64, .step = ldexp(1, -14 - (int)ceil(log2(terms)))};
-    else if (is(t, "w"))
-        *f = (struct program_fill){
-            .kind = FILL_EDGES, .seed = f->seed, .lo = -128, .hi = 127, .block = t->n_elems / t->shape[0]};
-    else if (is(t, "x") && expect_has_products(w))
-        f->kind = FILL_EDGES, f->block = together(t);
-    else if (is(t, "residual") && t->dtype == DTYPE_I32)
-        *f = (struct program_fill){.kind = FILL_INT, .seed = f->seed, .lo = -1024, .hi = 1024, .step = 1 << 14};
-    else if (is(t, "bias"))
-        *f = (struct program_fill){
-            .kind = FILL_INT, .seed = f->seed, .lo = -1024, .hi = 1024, .step = 32 * fmin(ceil(terms), 256)};
-}
-
-/* Quotients that are halves, of a tiny scale, and a zero point that is odd. */
-static void quantise_tiny(struct tensor *t)
-{
-    struct program_fill *f = &t->exact;
-
-    if (is(t, "scale"))
-        *f = (struct program_fill){.kind = FILL_VALUE, .lo = TINY_SCALE};
-    else if (is(t, "zero"))
-        *f = (struct program_fill){.kind = FILL_VALUE, .lo = 101};
-    else if (is(t, "x") && t->dtype == DTYPE_F32)
-        *f = (struct program_fill){.kind = FILL_INT, .seed = f->seed, .lo = -400, .hi = 400, .step = TINY_SCALE / 2};
-}
-
-static void change_exact(const struct workload *w, enum expect_mode mode, struct tensor *t)
-{
-    const double by = exact_by(w, mode, t);
-    struct program_fill *f = &t->exact;
-
-    if (is(t, "zero") && (mode == EXPECT_TURNED || (mode == EXPECT_WIDE && !is_op(w, "add"))))
-        *f = zero_ends(w, mode);
-    if (mode == EXPECT_ENDS)
-        put_at_ends(w, t);
-    if (mode == EXPECT_WIDE && is_op(w, "quantize"))
-        quantise_tiny(t);
-    if (f->kind != FILL_INT || mode == EXPECT_ENDS)
-        return;
-    if (has_relu(w) && by != 1)
-        f->lo = fmax(f->lo, -f->hi);
-    if (t->dtype == DTYPE_F32 && f->step == 0 && !is_op(w, "rnn") && !is_op(w, "pool2d") &&
-        (is(t, "x") || is(t, "residual") || is(t, "bias")))
-        widen_exact(w, t);
-    if (by != 1)
-        f->step = by * (f->step == 0 ? 1 : f->step);
-    if (mode == EXPECT_TURNED && is(t, "w") && expect_has_products(w)) /* outputs whose products are 0 */
-        f->block = terms_of(t);
 }
 
 /* Elements of a row, of all channels that lie together; of one dimension alone an eighth. */
@@ -760,7 +592,7 @@ static void put_zeros(const struct workload *w, enum exact_data data, enum expec
 
 void expect_widen(const struct workload *w, enum exact_data data, enum expect_mode mode, struct tensor *t)
 {
-    change_exact(w, mode, t);
+    expect_change_exact(w, mode, t);
     if (expect_is_last(mode)) {
         expect_liken(w, data, mode, t);
         return;

@@ -17,6 +17,7 @@
 #define MASKED_FAR (-2e35)          /* finite, and alone what is left of a logit in f32 */
 #define SUBNORMAL 0x1p-17           /* as halves */
 #define TINY 0x1p-10                /* queries whose logits are near each other */
+#define LARGE_F16 0x1p13            /* of whole values: their means are halves, their sums are not */
 
 /* Tensors of one pass, and room for a row. */
 struct rows {
@@ -212,6 +213,8 @@ static void change_fills(const struct workload *w, struct expected *e)
     q->exact.hi = -1;
     k->exact.lo = 1;
     k->exact.hi = 2;
+    if (half)
+        v->exact.step = LARGE_F16;
     q->random = (struct program_fill){.kind = FILL_WIDE,
                                       .seed = q->random.seed,
                                       .lo = -2 * sd * unit,

@@ -34,6 +34,9 @@ bool eltwise_is_rounded_once(const struct eltwise *chain);
 /* Has it a result of at most one rounding for all numbers? Sums, products of two, the larger of two ... */
 bool eltwise_takes_any(const struct workload *w);
 
+/* Is nothing rounded? Of signs, steps, comparisons and the larger of two; so results need no room beside inputs. */
+bool eltwise_only_compares(const struct workload *w);
+
 /* The fill of input i_input (0: a) that is far from usual where the chain has a result of it: floats from 2^-30 to
  * 2^10, of powers with whole exponents whole numbers of either sign; of logarithms, roots, quotients and arcs the
  * widest of some ranges of exponents, up to 2^-120 to 2^120; `normal` where there is none. */

@@ -159,13 +159,18 @@ static int roundings(const struct eltwise *chain, const struct eltwise_node *nod
     return f->exact == EXACT_STEPS ? 2 * (most > 0) : f->exact == EXACT_ROUNDED && most == 0 ? 1 : 2;
 }
 
-bool eltwise_is_rounded_once(const struct eltwise *chain)
+static int roundings_of_all(const struct eltwise *chain)
 {
     int of[ELTWISE_MAX_NODES];
 
     for (int i = 0; i < chain->n_nodes; i++)
         of[i] = chain->nodes[i].function < 0 ? 0 : roundings(chain, &chain->nodes[i], of);
-    return of[chain->n_nodes - 1] < 2;
+    return of[chain->n_nodes - 1];
+}
+
+bool eltwise_is_rounded_once(const struct eltwise *chain)
+{
+    return roundings_of_all(chain) < 2;
 }
 
 bool eltwise_is_whole(const struct eltwise *chain, enum dtype t, double most)
@@ -188,6 +193,15 @@ bool eltwise_is_whole(const struct eltwise *chain, enum dtype t, double most)
     return of[chain->n_nodes - 1] <= (t == DTYPE_F16 ? 2048 : 16777216);
 }
 
+bool eltwise_only_compares(const struct workload *w)
+{
+    struct eltwise_shape shape;
+    struct eltwise chain;
+
+    eltwise_of(w, &chain, &shape);
+    return roundings_of_all(&chain) == 0;
+}
+
 bool eltwise_takes_any(const struct workload *w)
 {
     struct eltwise_shape shape;
@@ -197,10 +211,11 @@ bool eltwise_takes_any(const struct workload *w)
     return eltwise_is_whole(&chain, w->dtype, 1) && eltwise_is_rounded_once(&chain);
 }
 
-#define MOST_INSIDE 1e30 /* of results that are arguments: no infinity meets another */
-#define WIDE_LO (-30)    /* where the powers of e round 0 are 1 */
+#define MOST_INSIDE 0x1p125 /* of results that are arguments: no infinity meets another */
+#define WIDE_LO (-30)       /* where the powers of e round 0 are 1 */
 #define WIDE_LO_F16 (-14)
 #define WIDE_HI 17        /* beyond what powers of e reach, and where angles have few digits left */
+#define WIDE_HI_WHOLE 62  /* of sums and products alone */
 #define WIDE_HI_F16 9     /* beyond the root of the largest power of e, and what is 1 or 0 behind it */
 #define MOST_OF_EXP 88.7  /* whose power of e is a float, which is not so of 88.73 */
 #define MOST_BASE 8.0     /* of powers whose exponents are numbers, too */
@@ -298,7 +313,8 @@ static bool is_finite_at_0(const struct eltwise *chain)
  * below 1, acosh above. */
 static const struct range {
     int lo, hi;
-} ranges[] = {{-120, 120}, {-60, 60}, {-30, 30}, {-14, 14}, {-6, 6}, {-3, 3}, {-40, -1}, {-14, -1}, {1, 60}, {1, 10}},
+} ranges[] = {{-120, 120}, {-60, 60}, {-30, 30}, {-14, 14}, {-6, 6}, {-3, 3},
+              {-40, -1},   {-14, -1}, {1, 120},  {1, 60},   {1, 10}},
   small = {-14, -1}, large = {1, 10}; /* of differences, whose inputs are not alike */
 #define N_RANGES (sizeof ranges / sizeof ranges[0])
 #define N_TRIED 1024
@@ -382,6 +398,13 @@ static bool find_spread(const struct eltwise *chain, enum dtype t, struct progra
     return found;
 }
 
+static int widest(const struct eltwise *chain, enum dtype t)
+{
+    if (t == DTYPE_F16)
+        return WIDE_HI_F16;
+    return eltwise_is_whole(chain, t, 1) ? WIDE_HI_WHOLE : WIDE_HI;
+}
+
 struct program_fill eltwise_wide_fill(const struct workload *w, int i_input, const struct program_fill *normal)
 {
     struct eltwise_shape shape;
@@ -397,7 +420,7 @@ struct program_fill eltwise_wide_fill(const struct workload *w, int i_input, con
         }
     if (takes_all && powers && stays_inside(&chain, MOST_BASE))
         return (struct program_fill){.kind = FILL_INT, .seed = normal->seed, .lo = -MOST_BASE, .hi = MOST_BASE};
-    for (int hi = w->dtype == DTYPE_F16 ? WIDE_HI_F16 : WIDE_HI; takes_all && !powers && hi >= 0; hi--)
+    for (int hi = widest(&chain, w->dtype); takes_all && !powers && hi >= 0; hi--)
         if (stays_inside(&chain, ldexp(1, hi + 1)))
             return (struct program_fill){.kind = FILL_FLOATS,
                                          .seed = normal->seed,
@@ -412,6 +435,7 @@ struct program_fill eltwise_wide_fill(const struct workload *w, int i_input, con
 
 #define LEAST_NEAR (1 << 22) /* whole numbers with all digits of a float, */
 #define LEAST_NEAR_F16 (1 << 9)
+#define TINY_NEAR 0x1p-80  /* of what is compared: differences below all floats */
 #define N_TRIED_PICKS 8192 /* where each pair of numbers comes up */
 #define OTHERWISE 0.7
 #define BISECTIONS 60
@@ -482,7 +506,7 @@ struct program_fill eltwise_special_fill(const struct workload *w, int i_input, 
     if (chain.n_inputs > 1 && eltwise_takes_any(w))
         return (struct program_fill){.kind = FILL_NEAR,
                                      .seed = normal->seed,
-                                     .lo = 1,
+                                     .lo = w->dtype != DTYPE_F16 && eltwise_only_compares(w) ? TINY_NEAR : 1,
                                      .hi = i_input,
                                      .block = w->dtype == DTYPE_F16 ? LEAST_NEAR_F16 : LEAST_NEAR};
     if (chain.n_inputs <= 2 && find_picks(&chain, w->dtype, data))

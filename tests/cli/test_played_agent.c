@@ -167,6 +167,35 @@ static void one_broken_record_spoils_a_recheck(void **state)
     buf_fini(&said);
 }
 
+/* The same program takes another time than then: told, also where it is still the best. */
+static void a_best_that_takes_another_time_has_drifted(void **state)
+{
+    static const struct {
+        double slower;
+        const char *words, *counts;
+    } cases[] = {{1.09, "drift: 9.0 % slower than then", "1 still the best, 0 beaten, 0 broken, 0 skipped, 1 drifted"},
+                 {0.91, "drift: 9.0 % faster than then", "1 still the best, 0 beaten, 0 broken, 0 skipped, 1 drifted"},
+                 {1.03, "still the best", "1 still the best, 0 beaten, 0 broken, 0 skipped, 0 drifted"}};
+    const char *best = tune_at(farm.dir, "d.best.jsonl"), *path = tune_at(farm.dir, "drifted");
+    struct buf said;
+
+    (void)state;
+    buf_init(&said, 1 << 20);
+    assert_int_equal(log_append(best, &samples[0], NULL), ERR_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const pid_t pid =
+            tune_start(path, (const char *const[]){"recheck", best, "--tracker", farm.url, "--key", KEY, NULL});
+        cJSON *trials = lease(1);
+
+        answer(cJSON_GetArrayItem(trials, 0), &samples[0], samples[0].time_ns * cases[i].slower);
+        cJSON_Delete(trials);
+        assert_int_equal(tool_said(pid, path, &said), 0);
+        if (!strstr(buf_text(&said), cases[i].words) || !strstr(buf_text(&said), cases[i].counts))
+            fail_msg("case %zu: expected '%s' and '%s'; said: %s", i, cases[i].words, cases[i].counts, buf_text(&said));
+    }
+    buf_fini(&said);
+}
+
 /* A runner-up that is faster by less than two runs of one program differ is a tie: the record stays the best. */
 static void a_runner_up_that_ties_does_not_win(void **state)
 {
@@ -377,6 +406,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_broken_record_spoils_a_recheck),
+        cmocka_unit_test(a_best_that_takes_another_time_has_drifted),
         cmocka_unit_test(a_runner_up_that_ties_does_not_win),
         cmocka_unit_test(records_on_their_way_at_an_interrupt_are_kept),
         cmocka_unit_test(a_ladder_tells_times_in_milliseconds),

@@ -496,6 +496,149 @@ static void numbers_go_to_where_the_result_ends(void **state)
     assert_in_range(n_cubes, 100, 600);
 }
 
+/* The largest and the least magnitude but 0 of the first n. */
+static struct magnitudes {
+    double most, least;
+} magnitudes_in(const char *id, const char *workload, const char *pass, const char *buffer, enum dtype t, int64_t n)
+{
+    const struct program_fill f = fill_in(id, workload, pass, buffer);
+    struct magnitudes m = {0, INFINITY};
+
+    for (int64_t i = 0; i < n; i++) {
+        const double v = fabs(fill_elem(&f, t, i));
+
+        m.most = fmax(m.most, v);
+        m.least = v > 0 ? fmin(m.least, v) : m.least;
+    }
+    return m;
+}
+
+#define MOST_F32 3.4e38
+#define MOST_F16 65504
+
+/* What comes out is finite, what a shorter way to it has in between is not. */
+static void what_is_computed_in_another_order_overflows(void **state)
+{
+    static const char norm[] = "norm f32 m=8 n=64", resize[] = "resize2d f32 n=1 c=2 h=9 w=9 size=18 step=2 first=-1 "
+                                                               "unit=4 kind=linear";
+    const struct magnitudes w = magnitudes_in("norm/naive", norm, "ends", "w", DTYPE_F32, 64);
+    const struct magnitudes x = magnitudes_in("resize2d/naive", resize, "exact", "x", DTYPE_F32, 162);
+    const struct magnitudes q =
+        magnitudes_in("eltwise/naive", "eltwise f32 y=500 f=sqrt(add(mul(a,a),mul(b,b)))", "wide", "a", DTYPE_F32, 500);
+
+    (void)state;
+    assert_true(w.most / sqrt(1e-5) > MOST_F32 && w.most * sqrt(64) < MOST_F32);
+    assert_true(2 * x.most > MOST_F32 && x.most < MOST_F32);
+    assert_true(q.most * q.most > 1e30 && 2 * q.most * q.most < MOST_F32);
+}
+
+static void halves_come_near_their_largest_and_their_least(void **state)
+{
+    static const char dense[] = "dense f16 m=5 n=64 k=70", attention[] = "attention f16 b=1 heads=2 q=9 k=64 d=16";
+    const struct magnitudes x = magnitudes_in("dense/naive", dense, "moved", "x", DTYPE_F16, 350);
+    const struct magnitudes w = magnitudes_in("dense/naive", dense, "moved", "w", DTYPE_F16, 4480);
+    const struct magnitudes v = magnitudes_in("attention/naive", attention, "exact", "v", DTYPE_F16, 2048);
+    const struct magnitudes r =
+        magnitudes_in("reduce/naive", "reduce f16 outer=9 n=50 kind=max", "exact", "x", DTYPE_F16, 450);
+    const struct magnitudes four =
+        magnitudes_in("dense4/naive", "dense4 f16 m=9 n=5 k=96", "wide", "x", DTYPE_F16, 864);
+
+    (void)state;
+    assert_true(x.most > 60000 && x.most * w.most <= MOST_F16 && x.least * w.least == 1);
+    assert_true(2 * v.most > MOST_F16 && v.most < MOST_F16);
+    assert_true(r.most < 0x1p-14 && r.most > 0);
+    assert_true(four.most > 2048 && four.most * 15 < MOST_F16 * 2);
+}
+
+/* The largest of a block is 127 times the power of two it is rounded to, others are halves of it. */
+static void inputs_that_are_rounded_by_blocks_are_halves_and_tiny(void **state)
+{
+    static const char workload[] = "dense4 f32 m=9 n=5 k=96 bytes=1";
+    const struct program_fill f = fill_in("dense4/naive", workload, "exact", "x");
+    const struct magnitudes wide = magnitudes_in("dense4/naive", workload, "wide", "x", DTYPE_F32, 864);
+    int n_full = 0, n_halves = 0;
+
+    (void)state;
+    for (int64_t first = 0; first < 864; first += 32) {
+        double most = 0;
+
+        for (int64_t i = 0; i < 32; i++)
+            most = fmax(most, fabs(fill_elem(&f, DTYPE_F32, first + i)));
+        n_full += most == 127 * 2;
+        for (int64_t i = 0; most == 127 * 2 && i < 32; i++)
+            n_halves += fmod(fabs(fill_elem(&f, DTYPE_F32, first + i)), 2) == 1;
+    }
+    assert_true(n_full > 20 && n_halves > 200);
+    assert_true(wide.most < 0x1p-67);
+}
+
+static void states_and_gradients_go_far(void **state)
+{
+    static const char forward[] = "rnn f32 cell=gru i=9 h=12 b=4 t=6",
+                      back[] = "rnn f32 pass=bwd_data i=9 h=12 b=4 t=6",
+                      weight[] = "rnn f32 pass=bwd_weight i=9 h=12 b=4 t=6";
+    const struct program_fill bias = fill_in("rnn/naive", forward, "special", "bias");
+    int n_beside = 0; /* a bias that is a thousandth of the other, and not below what shows */
+
+    (void)state;
+    for (int64_t i = 0; i < 36; i++) {
+        const double one = fabs(fill_elem(&bias, DTYPE_F32, i)), other = fabs(fill_elem(&bias, DTYPE_F32, 36 + i));
+
+        n_beside += fmin(one, other) < 1e-3 * fmax(one, other) && fmin(one, other) > 8e-5;
+    }
+    assert_true(n_beside > 0);
+    assert_true(magnitudes_in("rnn/naive", forward, "special", "x", DTYPE_F32, 216).most > 100);
+    assert_true(magnitudes_in("rnn/naive", back, "special", "cs", DTYPE_F32, 288).most > 5);
+    assert_true(magnitudes_in("rnn/naive", weight, "special", "dgates", DTYPE_F32, 1152).most < 1e-8);
+}
+
+static void what_is_compared_may_be_tiny(void **state)
+{
+    static const char workload[] = "eltwise f32 y=5000 f=less(a,b)";
+
+    (void)state;
+    assert_true(magnitudes_in("eltwise/naive", workload, "wide", "a", DTYPE_F32, 5000).least < 0x1p-120);
+    assert_true(magnitudes_in("eltwise/naive", workload, "special", "a", DTYPE_F32, 5000).least < 0x1p-110);
+}
+
+/* Halves of sums of bytes, one half among them; an addend that a float does not hold by itself. */
+static void sums_of_bytes_are_halves(void **state)
+{
+    static const char workload[] = "add i8 n=1 c=4 h=8 w=8", dense[] = "dense i8 m=6 n=37 k=72 epilogue=bias_requant";
+    const struct program_fill a = fill_in("add/naive", workload, "wide", "a");
+    const struct program_fill b = fill_in("add/naive", workload, "wide", "b");
+    const struct program_fill scale = fill_in("add/naive", workload, "wide", "scale");
+    const double bias = magnitudes_in("dense/naive", dense, "wide", "bias", DTYPE_I32, 37).most;
+    int n_halves = 0, n_half = 0;
+
+    (void)state;
+    for (int64_t i = 0; i < 256; i++) {
+        const double v = fill_elem(&a, DTYPE_I8, i) * fill_elem(&scale, DTYPE_F32, 0) +
+                         fill_elem(&b, DTYPE_I8, i) * fill_elem(&scale, DTYPE_F32, 1);
+
+        n_halves += v - floor(v) == 0.5;
+        n_half += v == 0.5;
+    }
+    assert_true(n_halves > 50 && n_half > 0);
+    assert_true((double)(float)bias != bias);
+}
+
+static void rows_of_a_table_begin_with_zeros_twice(void **state)
+{
+    static const char workload[] = "gather f32 n=40 m=9 inner=33";
+    const struct program_fill wide = fill_in("gather/naive", workload, "wide", "x");
+    const struct program_fill like = fill_in("gather/naive", workload, "like", "x");
+    int n = 0;
+
+    (void)state;
+    for (int64_t row = 0; row < 40; row++) {
+        const double one = fill_elem(&wide, DTYPE_F32, row * 33), other = fill_elem(&like, DTYPE_F32, row * 33);
+
+        n += one == 0 && other == 0 && !signbit(one) && !signbit(other);
+    }
+    assert_true(n >= 10);
+}
+
 /* What nearly cancels must have one seed. */
 static void what_is_added_nearly_cancels(void **state)
 {
@@ -529,6 +672,13 @@ int main(void)
         cmocka_unit_test(sums_go_far),
         cmocka_unit_test(outputs_of_a_relu_are_positive_in_one_of_two_passes),
         cmocka_unit_test(what_may_be_chosen_has_passes_of_its_own),
+        cmocka_unit_test(what_is_computed_in_another_order_overflows),
+        cmocka_unit_test(halves_come_near_their_largest_and_their_least),
+        cmocka_unit_test(inputs_that_are_rounded_by_blocks_are_halves_and_tiny),
+        cmocka_unit_test(states_and_gradients_go_far),
+        cmocka_unit_test(what_is_compared_may_be_tiny),
+        cmocka_unit_test(sums_of_bytes_are_halves),
+        cmocka_unit_test(rows_of_a_table_begin_with_zeros_twice),
         cmocka_unit_test(what_is_added_nearly_cancels),
         cmocka_unit_test(quotients_that_are_halves_go_astray_times_the_inverse),
         cmocka_unit_test(means_of_bytes_are_halves_everywhere),

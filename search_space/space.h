@@ -66,6 +66,9 @@ struct value space_knob_value(const struct space *s, size_t i_knob, size_t i_val
 int space_find_knob(const struct space *s, const char *name); /* -1 when there is none */
 size_t space_n_constraints(const struct space *s);
 const char *space_constraint_text(const struct space *s, size_t i);
+/* Appends a text that space_constraint_text or space_is_valid gave, constants as numbers and quantities as what they
+ * are of knobs: others can compute it. A filter's text as it is. The error of `out`. */
+enum err space_constraint_in_knobs(const struct space *s, const char *text, struct buf *out);
 uint64_t space_size(const struct space *s); /* of the product */
 
 struct value space_value(const struct space *s, const struct config *c, size_t i_knob);

@@ -4,6 +4,7 @@
 #include "core/buf.h"
 #include "core/json.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -232,4 +233,78 @@ enum err space_config_from_json(const struct space *s, const cJSON *object, stru
     if (!e)
         *out = c;
     return e;
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+/* Bytes of the name, number or quoted text that `at` begins with; 1 of anything else. */
+static size_t token_bytes(const char *at)
+{
+    size_t n = 1;
+
+    if (*at == '\'' || *at == '"') {
+        const char *end = strchr(at + 1, *at);
+
+        return end ? (size_t)(end - at) + 1 : strlen(at);
+    }
+    if (!is_letter(*at) && !(*at >= '0' && *at <= '9') && *at != '.')
+        return 1;
+    while (is_letter(at[n]) || (at[n] >= '0' && at[n] <= '9') || at[n] == '.')
+        n++;
+    return n;
+}
+
+static bool is_name_of(const char *name, const char *at, size_t n)
+{
+    return strlen(name) == n && memcmp(name, at, n) == 0;
+}
+
+/* As deep as quantities name each other: each names those before it. */
+static void put_in_knobs(const struct space *s, const char *text, struct buf *out);
+
+static void put_token(const struct space *s, const char *at, size_t n, struct buf *out)
+{
+    for (size_t i = 0; i < s->n_constants; i++)
+        if (is_name_of(s->constants[i].name, at, n)) {
+            const bool below = s->constant_values[i].number < 0;
+
+            buf_puts(out, below ? "(" : "");
+            (void)value_text(&s->constant_values[i], out);
+            buf_puts(out, below ? ")" : "");
+            return;
+        }
+    for (size_t i = 0; i < s->n_quantities; i++)
+        if (is_name_of(s->quantities[i].name, at, n)) {
+            buf_puts(out, "(");
+            put_in_knobs(s, s->quantities[i].text, out);
+            buf_puts(out, ")");
+            return;
+        }
+    buf_append(out, at, n);
+}
+
+static void put_in_knobs(const struct space *s, const char *text, struct buf *out)
+{
+    for (size_t n; *text && !out->failed; text += n) {
+        n = token_bytes(text);
+        put_token(s, text, n, out);
+    }
+}
+
+enum err space_constraint_in_knobs(const struct space *s, const char *text, struct buf *out)
+{
+    const struct constraint *c = NULL;
+
+    for (size_t i = 0; i < s->n_constraints && !c; i++)
+        if (s->constraints[i].text == text)
+            c = &s->constraints[i];
+    assert(c);
+    if (c->keep)
+        buf_puts(out, text);
+    else
+        put_in_knobs(s, text, out);
+    return out->failed;
 }

@@ -22,7 +22,8 @@
 #define END_MS 2000        /* for the process to end by itself, then it is killed */
 #define MAX_LINE (1 << 20) /* bytes of an answer */
 #define MAX_UNSENT (16 << 20)
-#define MAX_BARREN 10000 /* answers in a row that bring nothing new end the search */
+#define MAX_CONSTRAINT (64 << 10) /* bytes of one in knobs alone */
+#define MAX_BARREN 10000          /* answers in a row that bring nothing new end the search */
 
 struct strategy {
     struct base base; /* first: base_new */
@@ -70,6 +71,19 @@ static cJSON *values_of(const struct space *space, size_t i_knob)
     return list;
 }
 
+/* As others can compute it; where that is too long as it was written. NULL: no memory. */
+static cJSON *constraint_of(const struct space *space, const char *text)
+{
+    struct buf out;
+    cJSON *item;
+
+    buf_init(&out, MAX_CONSTRAINT);
+    (void)space_constraint_in_knobs(space, text, &out);
+    item = cJSON_CreateString(out.failed ? text : buf_text(&out));
+    buf_fini(&out);
+    return item;
+}
+
 static enum err put_start(struct strategy *s, const struct strategy_options *options)
 {
     const struct space *space = s->base.ground.space;
@@ -79,7 +93,7 @@ static enum err put_start(struct strategy *s, const struct strategy_options *opt
     for (size_t i = 0; i < space_n_knobs(space); i++)
         json_add_item(knobs, space_knob_name(space, i), values_of(space, i), &ok);
     for (size_t i = 0; i < space_n_constraints(space); i++)
-        cJSON_AddItemToArray(constraints, cJSON_CreateString(space_constraint_text(space, i)));
+        cJSON_AddItemToArray(constraints, constraint_of(space, space_constraint_text(space, i)));
     json_add_item(o, "knobs", knobs, &ok);
     json_add_item(o, "constraints", constraints, &ok);
     json_add_i64(o, "budget", (int64_t)options->budget, &ok);
@@ -106,7 +120,7 @@ static enum err put_tell(struct strategy *s, const struct config *c, double valu
     json_add_item(o, "knobs", space_config_to_json(s->base.ground.space, c), &ok);
     json_add_item(o, "value", isfinite(value) ? cJSON_CreateNumber(value) : cJSON_CreateNull(), &ok);
     if (violated)
-        json_add_text(o, "violated", violated, &ok);
+        json_add_item(o, "violated", constraint_of(s->base.ground.space, violated), &ok);
     return print(s, o, ok);
 }
 
@@ -199,7 +213,7 @@ static enum err take_config(struct strategy *s, const cJSON *item, struct propos
     if (e)
         return why_prefix(&s->why, e, "a config of the searcher");
     if (!space_is_valid(b->ground.space, &c, &violated))
-        return put_tell(s, &c, (double)NAN, violated ? violated : "");
+        return put_tell(s, &c, (double)NAN, violated);
     if (ground_is_open(&b->ground, &c))
         return propose(&b->ground, &c, "exec", out, n_out);
     i = history_find(&b->history, b->ground.space, &c);

@@ -310,6 +310,51 @@ static void filters_are_constraints_in_c(void **state)
     space_free(s);
 }
 
+static void constraints_are_told_in_knobs_alone(void **state)
+{
+    static const int64_t values[] = {1, 2, 3, 4};
+    static const char *const words[] = {"n", "plain"};
+    static const struct {
+        const char *text, *in_knobs;
+    } all[] = {
+        {"n%(x*x_2)==0", "1000%(x*x_2)==0"},
+        {"bytes <= size.x + e3 + 1e3 - .5", "(4*(x+1)*x) <= 8 + (-0.25) + 1e3 - .5"},
+        {"w == 'n' or w != \"bytes\" or max(n, x) > 2", "w == 'n' or w != \"bytes\" or max(1000, x) > 2"},
+    };
+    struct space *s = NULL;
+    struct buf out;
+    size_t n_calls = 0;
+
+    (void)state;
+    assert_int_equal(space_new(&s), ERR_OK);
+    assert_int_equal(space_add_knob_ints(s, "x", NULL, 4, values), ERR_OK);
+    assert_int_equal(space_add_knob_ints(s, "x_2", NULL, 4, values), ERR_OK);
+    assert_int_equal(space_add_knob_words(s, "w", words, 2, NULL), ERR_OK);
+    assert_int_equal(space_add_constant(s, "n", 1000, NULL), ERR_OK);
+    assert_int_equal(space_add_constant(s, "size.x", 8, NULL), ERR_OK);
+    assert_int_equal(space_add_constant(s, "e3", -.25, NULL), ERR_OK);
+    assert_int_equal(space_add_quantity(s, "more", "x+1", NULL), ERR_OK);
+    assert_int_equal(space_add_quantity(s, "bytes", "4*more*x", NULL), ERR_OK);
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        assert_int_equal(space_add_constraint(s, all[i].text, NULL), ERR_OK);
+    assert_int_equal(space_add_filter(s, is_even, &n_calls, "n is even", NULL), ERR_OK);
+    assert_int_equal(space_seal(s, NULL), ERR_OK);
+    buf_init(&out, 1000);
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        buf_clear(&out);
+        assert_int_equal(space_constraint_in_knobs(s, space_constraint_text(s, i), &out), ERR_OK);
+        assert_string_equal(buf_text(&out), all[i].in_knobs);
+    }
+    buf_clear(&out);
+    assert_int_equal(space_constraint_in_knobs(s, space_constraint_text(s, 3), &out), ERR_OK);
+    assert_string_equal(buf_text(&out), "n is even");
+    buf_fini(&out);
+    buf_init(&out, 10);
+    assert_int_equal(space_constraint_in_knobs(s, space_constraint_text(s, 1), &out), ERR_LIMIT);
+    buf_fini(&out);
+    space_free(s);
+}
+
 static void building_refuses_what_is_no_space(void **state)
 {
     static const double ok[] = {1, 2}, twice[] = {1, 1}, not_finite[] = {1, INFINITY};
@@ -598,6 +643,7 @@ int main(void)
         cmocka_unit_test(features_have_names_and_fixed_columns),
         cmocka_unit_test(names_evaluate_at_a_config),
         cmocka_unit_test(filters_are_constraints_in_c),
+        cmocka_unit_test(constraints_are_told_in_knobs_alone),
         cmocka_unit_test(building_refuses_what_is_no_space),
         cmocka_unit_test(products_over_63_bits_are_refused),
         cmocka_unit_test(large_spaces_are_counted_by_estimate),

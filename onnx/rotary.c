@@ -69,12 +69,14 @@ static bool read_angles(struct turning *t, size_t i, struct onnx_value *out)
     static char rows[] = "Gather";
     const struct onnx_value *cache = onnx_in(t->m, t->node, i), *at = onnx_in(t->m, t->node, 3);
     const int64_t *x = t->x.view.shape.dim;
-    char *inputs[] = {t->node->input[i], at ? t->node->input[3] : NULL};
+    char *inputs[2];
     Onnx__NodeProto gather = *t->node;
     int64_t b;
 
     if (!cache || cache->shape.rank != (at ? 2 : 3) || cache->shape.dim[cache->shape.rank - 1] != t->n / 2)
         return onnx_refuse(t->m, "expected cosines and sines of half as many numbers"), false;
+    inputs[0] = t->node->input[i];
+    inputs[1] = at ? t->node->input[3] : NULL;
     gather.op_type = rows;
     gather.n_input = 2;
     gather.input = inputs;

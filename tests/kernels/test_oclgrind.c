@@ -13,7 +13,7 @@
 #include "tests/kernels/mali.h"
 #include "tests/kernels/run_device.h"
 
-#define MAX_FLOPS 1.5e6   /* Oclgrind takes some seconds for a million */
+#define MAX_FLOPS 1.5e6  /* Oclgrind takes some seconds for a million */
 #define SAMPLE_FLOPS 4e5 /* where a template is one of a sample */
 #define OTHERS_LOCAL_BYTES                                                                                             \
     8192 /* Oclgrind counts local arrays of all of a program's kernels for each: oclgrind.sh gives more */

@@ -193,6 +193,10 @@ static void angles_without_rows_are_refused(void **unused)
     check_refused(
         "opset 24\ninput x 1 2 3 8\nconst c 4 = 1\nconst s 4 = 1\nnode RotaryEmbedding x c s -> y\noutput y\n",
         "RotaryEmbedding", "half as many");
+    check_refused("opset 24\ninput x 1 2 3 8\nnode RotaryEmbedding x -> y\noutput y\n", "RotaryEmbedding",
+                  "half as many");
+    check_refused("opset 24\ninput x 1 2 3 8\ninput c 1 3 4\nnode RotaryEmbedding x c -> y\noutput y\n",
+                  "RotaryEmbedding", "half as many");
 }
 
 /* Named by a model, which the operator that it is made for is not: beyond the values there is nothing to read. */

@@ -58,6 +58,33 @@ static double ln_peak(const struct record *r)
     return cJSON_IsNumber(peak) && peak->valuedouble > 0 ? log(peak->valuedouble) : NAN;
 }
 
+/* Standard deviation of the ln of times; 0 of fewer than two, or where one is none. */
+static double scatter(const double *ns, size_t n)
+{
+    double mean = 0, squares = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (!(ns[i] > 0))
+            return 0;
+        mean += log(ns[i]) / (double)n;
+    }
+    for (size_t i = 0; i < n; i++)
+        squares += (log(ns[i]) - mean) * (log(ns[i]) - mean) / (double)n;
+    return sqrt(squares);
+}
+
+/* How far the machine's state moved within a record's batch: so far, at the least, it may be from another's. */
+static double unrest(const struct record *r)
+{
+    return hypot(scatter(r->canary_ns, r->n_canary), scatter(r->samples_ns, r->n_samples));
+}
+
+/* Of two times the machine's state is known by nothing but the peaks and the rounds beside each. */
+static double state_between(const struct record *a, const struct record *b)
+{
+    return hypot(state_change(ln_peak(a), ln_peak(b)), hypot(unrest(a), unrest(b)));
+}
+
 /* ln cost of b less that of a, by what both were searched for; what was not measured is the worse. */
 static double cost_gain(const struct record *a, const struct record *b)
 {
@@ -118,7 +145,7 @@ static struct comparison compare_by(const struct record *a, const struct record 
 struct comparison compare_along(const struct record *a, const struct record *b, double gain, int n_ratios,
                                 const struct run_error *e)
 {
-    return compare_by(a, b, gain, n_ratios, n_ratios ? 0 : state_change(ln_peak(a), ln_peak(b)), e);
+    return compare_by(a, b, gain, n_ratios, n_ratios ? 0 : state_between(a, b), e);
 }
 
 struct comparison compare_records(const struct record *a, const struct record *b, const struct run_error *e)

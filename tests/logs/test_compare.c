@@ -234,6 +234,46 @@ static void a_machine_in_another_state_widens_the_interval(void **state)
     assert_true(comparison_ties(&c) && c.error > log(1.5));
 }
 
+static double *times(double low, double high)
+{
+    double *t = malloc(3 * sizeof *t);
+
+    if (!t)
+        abort();
+    t[0] = t[1] = low;
+    t[2] = high;
+    return t;
+}
+
+/* By hand: one round of three that takes e times as long has a deviation of sqrt(2)/3 of ln. Beyond that a kernel that
+ * takes 60 % more is told apart by time. */
+static void a_machine_that_moves_within_a_batch_widens_the_interval(void **state)
+{
+    for (int which = 0; which < 5; which++) {
+        struct record r[2] = {timed('a', 100), timed('b', 160)};
+        struct record *one = &r[which / 2 % 2];
+        double *t = times(100, 100 * (which < 4 ? 2.718281828459045 : 1));
+        struct comparison c;
+
+        if (which % 2) {
+            free(one->samples_ns);
+            one->samples_ns = t;
+            one->n_samples = 3;
+        } else {
+            free(one->canary_ns);
+            one->canary_ns = t;
+            one->n_canary = 3;
+        }
+        c = compare_records(&r[0], &r[1], &floor_error);
+        if (comparison_ties(&c) != (which < 4) ||
+            !(fabs(c.error * c.error - 2 * 0.0036 - (which < 4 ? 2.0 / 9 : 0)) < 1e-5))
+            fail_msg("case %d: error %g, margin %g", which, c.error, comparison_margin(&c));
+        record_fini(&r[0]);
+        record_fini(&r[1]);
+    }
+    (void)state;
+}
+
 static void what_was_searched_for_is_compared(void **state)
 {
     struct record a = anchored('a', 100, 'e', 100), b = anchored('b', 50, 'e', 100);
@@ -470,6 +510,7 @@ int main(void)
         cmocka_unit_test(of_a_recorded_device_the_least_difference_counts),
         cmocka_unit_test(so_is_the_error_of_the_slots),
         cmocka_unit_test(a_machine_in_another_state_widens_the_interval),
+        cmocka_unit_test(a_machine_that_moves_within_a_batch_widens_the_interval),
         cmocka_unit_test(what_was_searched_for_is_compared),
         cmocka_unit_test(programs_that_were_measured_again_tell_the_error),
         cmocka_unit_test(the_anchor_itself_tells_nothing_of_ratios),

@@ -349,7 +349,7 @@ bool sim_check_best(const char *log_path, struct why *why)
     for (size_t i = 0; i < all.n && ok; i++) {
         const struct record *r = &all.items[i], *wanted, *has = NULL;
 
-        if (!is_first(&all, i, false))
+        if (!is_first(&all, i, false) || strcmp(r->workload, SIM_FOREIGN) == 0) /* no session chose among those */
             continue;
         wanted = winner_of(&all, r->job, r->workload);
         for (size_t k = 0; k < told.n; k++)

@@ -80,15 +80,6 @@ static bool is_closed(struct client *c)
 
 /* ---- one exchange ---- */
 
-/* Only these two may come without a MAC where a key is in use: they carry nothing and lead to a hello or a pause. */
-static bool may_be_unsigned(const cJSON *json)
-{
-    const cJSON *err = cJSON_GetObjectItemCaseSensitive(json, "err");
-
-    return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "hello")) ||
-           (cJSON_IsString(err) && strcmp(err->valuestring, "busy") == 0);
-}
-
 static enum err check_reply(struct client *c, const struct reply *r, const char *id, const char *nonce, struct why *why)
 {
     const cJSON *json = r->message.json, *got = cJSON_GetObjectItemCaseSensitive(json, "id");
@@ -96,7 +87,7 @@ static enum err check_reply(struct client *c, const struct reply *r, const char 
 
     if (!cJSON_IsBool(cJSON_GetObjectItemCaseSensitive(json, "ok")))
         return why_set(why, ERR_PROTOCOL, "the tracker's reply has no 'ok'");
-    if (c->has_key && !may_be_unsigned(json)) {
+    if (c->has_key && !message_may_be_unsigned(json)) {
         const bool right =
             r->message.has_mac && message_mac_is_right(r->letter.bytes, r->letter.n_bytes, &c->key, nonce);
 
@@ -179,16 +170,6 @@ static enum err accept_hello(struct client *c, const cJSON *tree, const char *no
     return ERR_OK;
 }
 
-/* The error that a reply carries, with the tracker's words. */
-static enum err error_of(const cJSON *json, struct why *why)
-{
-    const cJSON *err = cJSON_GetObjectItemCaseSensitive(json, "err");
-    const cJSON *words = cJSON_GetObjectItemCaseSensitive(json, "why");
-    const enum err e = cJSON_IsString(err) ? err_by_name(err->valuestring) : ERR_PROTOCOL;
-
-    return why_set(why, e ? e : ERR_PROTOCOL, "%s", cJSON_IsString(words) ? words->valuestring : err_words(e));
-}
-
 /* A tracker answered that has another part: the next address may lead to the one that is looked for. When all were
  * asked it is away, and the others are to be asked less and less often. */
 static enum err go_elsewhere(struct client *c)
@@ -225,7 +206,7 @@ static enum err hello_once(struct client *c, int64_t timeout_ms, struct why *why
     if (e)
         return e;
     if (!cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(r.message.json, "ok")))
-        e = error_of(r.message.json, why);
+        e = message_error(r.message.json, why);
     else
         e = accept_hello(c, cJSON_GetObjectItemCaseSensitive(r.message.json, "result"), nonce, why);
     reply_fini(&r);
@@ -326,17 +307,7 @@ static enum err first_hello(struct client *c, int64_t began_ns, struct why *why)
 /* Is somebody there who takes connections, and may be at the TLS handshakes of others? */
 static bool is_taken(const struct client *c)
 {
-    struct addrinfo *found = NULL;
-    struct address a;
-    int fd = -1;
-
-    if (c->transport != &transport_nng || !tls_wanted(c->url) ||
-        address_read(c->url, strlen(c->url), false, &a, NULL) || address_find(&a, &found, NULL))
-        return false;
-    if (address_connect(found, REACH_MS, &fd, NULL) == ERR_OK)
-        close(fd);
-    freeaddrinfo(found);
-    return fd >= 0;
+    return c->transport == &transport_nng && tls_wanted(c->url) && address_takes(c->url, REACH_MS);
 }
 
 /* In place of the one there was; ERR_CANCELLED when it was cut off meanwhile. */
@@ -613,7 +584,7 @@ static enum err call_once(struct client *c, struct client_request *call, cJSON *
     } else if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(r.message.json, "ok"))) {
         e = take_result(&r, result, received);
     } else {
-        e = error_of(r.message.json, why);
+        e = message_error(r.message.json, why);
         *again = e == ERR_BUSY;
         if (*again)
             e = stay_out(c, call, BUSY_MS, why);
@@ -793,19 +764,6 @@ enum err client_settle(struct client *c, int64_t part, struct why *why)
     }
     leave(c);
     return e;
-}
-
-enum err client_settle_key(struct client *c, const char *key, struct why *why)
-{
-    return client_settle(c, part_of_key(key, client_parts(c)), why);
-}
-
-enum err client_settle_job(struct client *c, const char *job, struct why *why)
-{
-    int64_t id;
-    const enum err e = call_id_parse(job, 'j', &id);
-
-    return e ? why_set(why, e, "'%.60s' is no job", job) : client_settle(c, part_of_id(id, client_parts(c)), why);
 }
 
 static enum err route(struct client *c, struct client_request *call, cJSON **result, struct blobs *received,

@@ -80,14 +80,8 @@ static bool is_final(enum err e)
 /* Goes to the part of the farm that it serves; waits while that is away. */
 static enum err settle(struct enlist *x, struct why *why)
 {
-    const int64_t n = client_parts(x->client), part = x->options.part;
-
-    if (x->options.key)
-        return client_settle_key(x->client, x->options.key, why);
-    if (part || n == 1)
-        return client_settle(x->client, part ? part : 1, why);
-    return why_set(why, ERR_INPUT, "this farm is in %lld parts: expected --part 1 to %lld, a builder for each",
-                   (long long)n, (long long)n);
+    return x->options.key ? client_settle_key(x->client, x->options.key, why)
+                          : client_settle(x->client, x->options.part, why);
 }
 
 static enum err connect_to_tracker(struct enlist *x, struct why *why)

@@ -214,16 +214,6 @@ static enum err take_one(struct client *c, struct crew *w, int64_t wait_ms, bool
     return e;
 }
 
-/* A farm in parts has a worker for each, as its trackers start them. */
-static enum err settle(struct client *c, int64_t part, struct why *why)
-{
-    const int64_t n = client_parts(c);
-
-    return part || n == 1 ? client_settle(c, part ? part : 1, why)
-                          : why_set(why, ERR_INPUT, "this farm is in %lld parts: expected --part 1 to %lld",
-                                    (long long)n, (long long)n);
-}
-
 static enum err loop(struct client *c, struct crew *w, bool once, struct why *why)
 {
     enum err e = ERR_OK;
@@ -263,7 +253,7 @@ static int run(const struct cli *c)
     e = link_open(&l, c, "work", &why);
     if (!e && lease)
         e = drive_lease(l.client, &leased, &p, &why);
-    else if (!e && (e = settle(l.client, cli_int(c, "part"), &why)) == ERR_OK &&
+    else if (!e && (e = client_settle(l.client, cli_int(c, "part"), &why)) == ERR_OK &&
              (e = crew_init(&crew, c, &why)) == ERR_OK)
         e = loop(l.client, &crew, cli_flag(c, "once"), &why);
     link_close(&l);

@@ -196,7 +196,6 @@ static enum err read_size(struct line *l, const char *name, const char *value, s
     struct graph_shape *s = &out->shape;
     char *end = NULL;
     unsigned i = 0;
-    enum err e = ERR_OK;
 
     *found = graph_rules[out->op].has_shape;
     while (*found && i < 4 && (out->op != GRAPH_INPUT || strcmp(name, sizes[i]) != 0))
@@ -211,14 +210,15 @@ static enum err read_size(struct line *l, const char *name, const char *value, s
     l->sizes |= 1u << i;
     if (i < 4)
         return read_numbers(l, &(struct key){sizes[i], GRAPH_K, 1, 0}, value, &s->dim[i]);
-    for (s->rank = 0; !e; value = end + 1) {
+    for (s->rank = 0;; value = end + 1) {
+        enum err e;
+
         if (s->rank == GRAPH_MAX_RANK)
             return FAIL(l, "expected at most %d dimensions of shape=", GRAPH_MAX_RANK);
         e = read_number(l, value, &end, &s->dim[s->rank++]);
-        if (!e && !*end)
-            break;
+        if (e || !*end)
+            return e;
     }
-    return e;
 }
 
 static enum err read_key(struct line *l, const char *name, const char *value, struct graph_node *out)

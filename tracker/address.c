@@ -145,3 +145,17 @@ enum err address_connect(const struct addrinfo *found, int timeout_ms, int *fd, 
     return why_set(why, ERR_UNREACHABLE, "%s",
                    failure == ECONNREFUSED ? "refused: no tracker listens on that port there" : strerror(failure));
 }
+
+bool address_takes(const char *url, int timeout_ms)
+{
+    struct addrinfo *found = NULL;
+    struct address a;
+    int fd = -1;
+
+    if (address_read(url, strlen(url), false, &a, NULL) || address_find(&a, &found, NULL))
+        return false;
+    if (address_connect(found, timeout_ms, &fd, NULL) == ERR_OK)
+        close(fd);
+    freeaddrinfo(found);
+    return fd >= 0;
+}

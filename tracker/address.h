@@ -35,4 +35,7 @@ enum err address_find(const struct address *a, struct addrinfo **out, struct why
 /* Connects a TCP socket to the first that answers, each within timeout_ms: close it. ERR_UNREACHABLE, with words. */
 enum err address_connect(const struct addrinfo *found, int timeout_ms, int *fd, struct why *why);
 
+/* Does somebody take connections there? */
+bool address_takes(const char *url, int timeout_ms);
+
 #endif

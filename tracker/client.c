@@ -40,7 +40,7 @@ struct client {
     void *arg;
     bool has_key;
     struct key key;
-    pthread_mutex_t lock; /* all below */
+    pthread_mutex_t lock; /* all below, and which line it is */
     char session[REQUEST_ID_HEX + 1], nonce[2 * REQUEST_ID_HEX + 1], boot[REQUEST_ID_HEX + 1];
     int64_t ctr, epoch;    /* epoch: number of hellos that went well */
     int64_t part, n_parts; /* which one of the farm's is spoken to (0 = any yet) of how many (1 until a tracker says) */
@@ -50,6 +50,7 @@ struct client {
     int n_calls;
     pthread_mutex_t opening;           /* of the next */
     struct client *others[PARTS_MOST]; /* of the other parts, by part - 1: opened when they are asked first */
+    struct client *newcomer;           /* who is being opened for one; NULL = nobody */
 };
 
 /* A decoded reply; lends blobs from its letter. */
@@ -79,15 +80,6 @@ static bool is_closed(struct client *c)
 
 /* ---- one exchange ---- */
 
-/* Only these two may come without a MAC where a key is in use: they carry nothing and lead to a hello or a pause. */
-static bool may_be_unsigned(const cJSON *json)
-{
-    const cJSON *err = cJSON_GetObjectItemCaseSensitive(json, "err");
-
-    return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "hello")) ||
-           (cJSON_IsString(err) && strcmp(err->valuestring, "busy") == 0);
-}
-
 static enum err check_reply(struct client *c, const struct reply *r, const char *id, const char *nonce, struct why *why)
 {
     const cJSON *json = r->message.json, *got = cJSON_GetObjectItemCaseSensitive(json, "id");
@@ -95,7 +87,7 @@ static enum err check_reply(struct client *c, const struct reply *r, const char 
 
     if (!cJSON_IsBool(cJSON_GetObjectItemCaseSensitive(json, "ok")))
         return why_set(why, ERR_PROTOCOL, "the tracker's reply has no 'ok'");
-    if (c->has_key && !may_be_unsigned(json)) {
+    if (c->has_key && !message_may_be_unsigned(json)) {
         const bool right =
             r->message.has_mac && message_mac_is_right(r->letter.bytes, r->letter.n_bytes, &c->key, nonce);
 
@@ -178,16 +170,6 @@ static enum err accept_hello(struct client *c, const cJSON *tree, const char *no
     return ERR_OK;
 }
 
-/* The error that a reply carries, with the tracker's words. */
-static enum err error_of(const cJSON *json, struct why *why)
-{
-    const cJSON *err = cJSON_GetObjectItemCaseSensitive(json, "err");
-    const cJSON *words = cJSON_GetObjectItemCaseSensitive(json, "why");
-    const enum err e = cJSON_IsString(err) ? err_by_name(err->valuestring) : ERR_PROTOCOL;
-
-    return why_set(why, e ? e : ERR_PROTOCOL, "%s", cJSON_IsString(words) ? words->valuestring : err_words(e));
-}
-
 /* A tracker answered that has another part: the next address may lead to the one that is looked for. When all were
  * asked it is away, and the others are to be asked less and less often. */
 static enum err go_elsewhere(struct client *c)
@@ -224,7 +206,7 @@ static enum err hello_once(struct client *c, int64_t timeout_ms, struct why *why
     if (e)
         return e;
     if (!cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(r.message.json, "ok")))
-        e = error_of(r.message.json, why);
+        e = message_error(r.message.json, why);
     else
         e = accept_hello(c, cJSON_GetObjectItemCaseSensitive(r.message.json, "result"), nonce, why);
     reply_fini(&r);
@@ -280,10 +262,21 @@ static enum err give_up(const struct client *c, struct why *why)
     return why_set(why, ERR_CANCELLED, "interrupted; the tracker at %s did not answer so far", c->url);
 }
 
-/* It met a tracker of another part, and knows no other address. */
-static bool is_lonely(const struct client *c)
+/* The tracker that answered last has another part. */
+static bool is_elsewhere(struct client *c)
 {
-    return c->n_elsewhere > 0 && !c->transport->turn;
+    bool is;
+
+    pthread_mutex_lock(&c->lock);
+    is = c->n_elsewhere > 0;
+    pthread_mutex_unlock(&c->lock);
+    return is;
+}
+
+/* It is elsewhere, and knows no other address. */
+static bool is_lonely(struct client *c)
+{
+    return !c->transport->turn && is_elsewhere(c);
 }
 
 static enum err first_hello(struct client *c, int64_t began_ns, struct why *why)
@@ -308,23 +301,30 @@ static enum err first_hello(struct client *c, int64_t began_ns, struct why *why)
         } while (e == ERR_UNREACHABLE && clock_read_ns(c->clock) < end_ns);
     }
     return why_set(why, ERR_UNREACHABLE, "no tracker %s at %s (tried %d times in %d s)",
-                   c->n_elsewhere ? "of it answers" : "answers", c->url, OPEN_TRIES, OPEN_TRIES * OPEN_MS / 1000 + 1);
+                   is_elsewhere(c) ? "of it answers" : "answers", c->url, OPEN_TRIES, OPEN_TRIES * OPEN_MS / 1000 + 1);
 }
 
 /* Is somebody there who takes connections, and may be at the TLS handshakes of others? */
 static bool is_taken(const struct client *c)
 {
-    struct addrinfo *found = NULL;
-    struct address a;
-    int fd = -1;
+    return c->transport == &transport_nng && tls_wanted(c->url) && address_takes(c->url, REACH_MS);
+}
 
-    if (c->transport != &transport_nng || !tls_wanted(c->url) ||
-        address_read(c->url, strlen(c->url), false, &a, NULL) || address_find(&a, &found, NULL))
-        return false;
-    if (address_connect(found, REACH_MS, &fd, NULL) == ERR_OK)
-        close(fd);
-    freeaddrinfo(found);
-    return fd >= 0;
+/* In place of the one there was; ERR_CANCELLED when it was cut off meanwhile. */
+static enum err open_line(struct client *c, struct why *why)
+{
+    struct line *line = NULL, *former;
+    enum err e = c->transport->open(c->transport_arg, c->url, &line, why);
+
+    pthread_mutex_lock(&c->lock);
+    former = c->line;
+    c->line = line;
+    if (!e && c->closed)
+        e = ERR_CANCELLED;
+    pthread_mutex_unlock(&c->lock);
+    if (former)
+        c->transport->close(former);
+    return e;
 }
 
 /* A line and the first hello by it. Of a herd some handshakes come to nothing: those begin anew, by another line. */
@@ -336,10 +336,7 @@ static enum err connect_first(struct client *c, struct why *why)
     for (int i = 0; i < TAKEN_LINES && e == ERR_UNREACHABLE && (i == 0 || (!is_lonely(c) && is_taken(c))); i++) {
         if (i > 0 && !goes_on(c, began_ns, true))
             return give_up(c, why);
-        if (c->line)
-            c->transport->close(c->line);
-        c->line = NULL;
-        e = c->transport->open(c->transport_arg, c->url, &c->line, why);
+        e = open_line(c, why);
         if (!e)
             e = first_hello(c, began_ns, why);
     }
@@ -415,8 +412,9 @@ static void cut_off(struct client *c)
 {
     pthread_mutex_lock(&c->lock);
     c->closed = true;
+    if (c->line)
+        c->transport->abort(c->line);
     pthread_mutex_unlock(&c->lock);
-    c->transport->abort(c->line);
 }
 
 /* Ends the calls that are under way, by lines to other parts, too. */
@@ -436,6 +434,8 @@ static void end_calls(struct client *c)
         for (int i = 0; i < PARTS_MOST; i++)
             if (c->others[i])
                 cut_off(c->others[i]);
+        if (c->newcomer)
+            cut_off(c->newcomer);
         pthread_mutex_unlock(&c->lock);
     }
 }
@@ -584,7 +584,7 @@ static enum err call_once(struct client *c, struct client_request *call, cJSON *
     } else if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(r.message.json, "ok"))) {
         e = take_result(&r, result, received);
     } else {
-        e = error_of(r.message.json, why);
+        e = message_error(r.message.json, why);
         *again = e == ERR_BUSY;
         if (*again)
             e = stay_out(c, call, BUSY_MS, why);
@@ -649,6 +649,13 @@ static int64_t part_of_client(struct client *c)
     return part;
 }
 
+static void set_newcomer(struct client *c, struct client *newcomer)
+{
+    pthread_mutex_lock(&c->lock);
+    c->newcomer = newcomer;
+    pthread_mutex_unlock(&c->lock);
+}
+
 /* A further client like `c`, of that part. */
 static enum err open_part(struct client *c, int64_t part, struct client **out, struct why *why)
 {
@@ -669,7 +676,9 @@ static enum err open_part(struct client *c, int64_t part, struct client **out, s
         other->key = c->key;
         other->has_key = c->has_key;
         other->part = part;
+        set_newcomer(c, other);
         e = connect_first(other, why);
+        set_newcomer(c, NULL);
     }
     if (e) {
         client_close(other);
@@ -708,17 +717,33 @@ enum err client_part(struct client *c, int64_t part, struct client **out, struct
     return e;
 }
 
+/* Of a process that was told none. */
+static enum err only_part(struct client *c, int64_t *part, struct why *why)
+{
+    const int64_t n = client_parts(c);
+
+    *part = 1;
+    return n == 1 ? ERR_OK
+                  : why_set(why, ERR_INPUT, "this farm is in %lld parts: expected --part 1 to %lld, a process for each",
+                            (long long)n, (long long)n);
+}
+
 enum err client_settle(struct client *c, int64_t part, struct why *why)
 {
     struct client_request call = {.op = "hello"};
-    int64_t epoch;
-    enum err e = check_part(c, part, why);
+    char boot[sizeof c->boot];
+    int64_t epoch, former;
+    enum err e = part ? ERR_OK : only_part(c, &part, why);
 
+    if (!e)
+        e = check_part(c, part, why);
     if (e || part == part_of_client(c))
         return e;
     if (!enter(c))
         return ERR_CANCELLED;
     pthread_mutex_lock(&c->lock);
+    former = c->part;
+    strcpy(boot, c->boot);
     c->part = part;
     c->boot[0] = '\0'; /* another tracker, not one that was restarted */
     epoch = c->epoch;
@@ -731,21 +756,14 @@ enum err client_settle(struct client *c, int64_t part, struct why *why)
         if (e)
             break;
     }
+    if (e) {
+        pthread_mutex_lock(&c->lock);
+        c->part = former;
+        strcpy(c->boot, boot);
+        pthread_mutex_unlock(&c->lock);
+    }
     leave(c);
     return e;
-}
-
-enum err client_settle_key(struct client *c, const char *key, struct why *why)
-{
-    return client_settle(c, part_of_key(key, client_parts(c)), why);
-}
-
-enum err client_settle_job(struct client *c, const char *job, struct why *why)
-{
-    int64_t id;
-    const enum err e = call_id_parse(job, 'j', &id);
-
-    return e ? why_set(why, e, "'%.60s' is no job", job) : client_settle(c, part_of_id(id, client_parts(c)), why);
 }
 
 static enum err route(struct client *c, struct client_request *call, cJSON **result, struct blobs *received,

@@ -65,11 +65,13 @@ enum err client_ask_with(struct client *c, enum call_name call, const void *take
 
 /* A farm in parts (docs/scale.md), of which each tracker has one, and a client speaks to one: at first to any. A call
  * that names a job, a trial or a key in its arguments goes to the part of that by itself; all others go to the
- * client's own. How many there are, 1 of a farm as most are: */
+ * client's own. The first to another part opens its client: errors are as of client_open, too. How many there are, 1 of
+ * a farm as most are: */
 int64_t client_parts(struct client *c);
 
-/* The client's own part from now on; waits for its tracker as calls do, while no other thread calls. By its number
- * (from 1), by a device key, by a job ("j12"). ERR_INPUT: there is no such part, or the id is none. */
+/* The client's own part from now on; waits for its tracker as calls do, while no other thread calls, and stays of its
+ * former part where that fails. By its number (from 1; 0 = the only one), by a device key, by a job ("j12"). ERR_INPUT:
+ * there is no such part, there are several, or the id is none. */
 enum err client_settle(struct client *c, int64_t part, struct why *why);
 enum err client_settle_key(struct client *c, const char *key, struct why *why);
 enum err client_settle_job(struct client *c, const char *job, struct why *why);

@@ -7,6 +7,19 @@
 
 #include <string.h>
 
+enum err client_settle_key(struct client *c, const char *key, struct why *why)
+{
+    return client_settle(c, part_of_key(key, client_parts(c)), why);
+}
+
+enum err client_settle_job(struct client *c, const char *job, struct why *why)
+{
+    int64_t id;
+    const enum err e = call_id_parse(job, 'j', &id);
+
+    return e ? why_set(why, e, "'%.60s' is no job", job) : client_settle(c, part_of_id(id, client_parts(c)), why);
+}
+
 enum err client_ask_with(struct client *c, enum call_name call, const void *takes_args, const struct blobs *attach,
                          void *result, cJSON **tree, struct blobs *received, struct why *why)
 {

@@ -379,3 +379,20 @@ bool message_mac_is_right(const void *bytes, size_t n, const struct key *key, co
     hmac_sha256(key->bytes, sizeof key->bytes, nonce, strlen(nonce), bytes, n - sizeof mac, mac);
     return bytes_equal_ct(mac, (const unsigned char *)bytes + n - sizeof mac, sizeof mac);
 }
+
+bool message_may_be_unsigned(const cJSON *reply)
+{
+    const cJSON *err = cJSON_GetObjectItemCaseSensitive(reply, "err");
+
+    return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(reply, "hello")) ||
+           (cJSON_IsString(err) && strcmp(err->valuestring, "busy") == 0);
+}
+
+enum err message_error(const cJSON *reply, struct why *why)
+{
+    const cJSON *err = cJSON_GetObjectItemCaseSensitive(reply, "err");
+    const cJSON *words = cJSON_GetObjectItemCaseSensitive(reply, "why");
+    const enum err e = cJSON_IsString(err) ? err_by_name(err->valuestring) : ERR_PROTOCOL;
+
+    return why_set(why, e ? e : ERR_PROTOCOL, "%s", cJSON_IsString(words) ? words->valuestring : err_words(e));
+}

@@ -97,4 +97,10 @@ bool name_is_sane(const char *text);
 /* The same with words for people; `what` is what they wrote it as: "--key". ERR_INPUT. */
 enum err name_check(const char *what, const char *text, struct why *why);
 
+/* Of replies, where a key is in use: these two kinds carry nothing and lead to a hello or a pause. */
+bool message_may_be_unsigned(const cJSON *reply);
+
+/* The error that a reply carries, with the tracker's words. */
+enum err message_error(const cJSON *reply, struct why *why);
+
 #endif

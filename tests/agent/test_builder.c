@@ -89,7 +89,7 @@ static void a_builder_serves_one_part(void **state)
     expect(0, STATUS_OK, "", "");
     assert_string_equal(job->trials[0].record.built_by, "b0");
     assert_int_equal(other->crew.e, ERR_INPUT);
-    assert_string_equal(other->crew.why.text, "this farm is in 2 parts: expected --part 1 to 2, a builder for each");
+    assert_string_equal(other->crew.why.text, "this farm is in 2 parts: expected --part 1 to 2, a process for each");
     town_close(&t);
 }
 

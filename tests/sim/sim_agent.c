@@ -157,7 +157,7 @@ static void send_record(struct sim_agent *a, struct trial *t)
     buf_init(&line, RECORD_MAX_BYTES + 1);
     if (happens(a, a->faults.foreign)) {
         free(t->record.workload);
-        t->record.workload = strdup("dense f32 m=1 n=1 k=1");
+        t->record.workload = strdup(SIM_FOREIGN);
     }
     if (a->sends)
         a->sends(a, &t->record);

@@ -33,6 +33,8 @@ double sim_model_record_time(const struct sim_model *m, const struct record *r);
 /* Is a record's config one of the hidden ones? */
 bool sim_model_hides(const struct sim_model *m, const struct record *r);
 
+#define SIM_FOREIGN "dense f32 m=1 n=1 k=1" /* of sim_faults.foreign */
+
 /* What goes wrong with a trial, each in parts of a thousand. */
 struct sim_faults {
     int die;     /* with all it has leased, without a word; a new process registers after 3 s */

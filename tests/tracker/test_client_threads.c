@@ -136,11 +136,44 @@ static void closing_ends_the_calls_of_other_threads(void **state)
     }
 }
 
+static void call_the_silent_part(void *arg)
+{
+    struct team *t = arg;
+    cJSON *args = cJSON_CreateObject();
+
+    cJSON_AddStringToObject(args, "job", "j2");
+    world_wait(t->peer.net->world, is_open, t, INT64_MAX);
+    t->n_cancelled += client_call(t->client, "job_cancel", args, NULL, 0, NULL, NULL, NULL) == ERR_CANCELLED;
+    t->n_left--;
+}
+
+static void closing_ends_the_opening_of_another_part(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        struct world *w = world_new(seed);
+        struct net n;
+        struct team t = {.peer = {.net = &n}, .n_left = 1};
+
+        net_init(&n, w);
+        net_divide(&n);
+        n.beside->paused = true;
+        net_start(&n);
+        world_add(w, "closer", close_meanwhile, &t);
+        world_add(w, "caller", call_the_silent_part, &t);
+        assert_true(world_run(w, 600 * WORLD_S));
+        assert_int_equal(t.n_cancelled, 1);
+        net_fini(&n);
+        world_free(w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_of_many_threads_says_hello_for_all),
         cmocka_unit_test(closing_ends_the_calls_of_other_threads),
+        cmocka_unit_test(closing_ends_the_opening_of_another_part),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

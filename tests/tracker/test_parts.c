@@ -369,6 +369,31 @@ static void trackers_of_other_parts_are_asked_less_and_less(void **state)
     client_close(c);
 }
 
+/* Nor is it of a part that it did not reach: what it asks of all is asked of each. */
+static void a_client_that_did_not_settle_is_of_its_part_still(void **state)
+{
+    struct hosts *h = *state;
+    struct client *c = open_client(h);
+    struct why why = {""};
+    cJSON *tree = NULL;
+
+    enrol(c, 1);
+    enrol(c, 2);
+    h->part_at[1] = 1;
+    assert_int_equal(client_settle(c, 2, NULL), ERR_UNREACHABLE);
+    assert_int_equal(client_settle(c, 2, NULL), ERR_UNREACHABLE);
+    h->part_at[1] = 2;
+    assert_int_equal(client_all_devices(c, NULL, &tree, &why), ERR_OK);
+    assert_int_equal(count_in(tree, "devices"), 2);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(number_in(item_in(tree, "devices", i), "part"), i + 1);
+    cJSON_Delete(tree);
+    rig_crash(&h->rigs[0]);
+    do_call(c, "blob_have", args("{'sha256':['%s']}", hash_of(1)), NULL, NULL);
+    assert_true(client_tracker_restarted(c));
+    client_close(c);
+}
+
 static void all_parts_tell_of_their_devices(void **state)
 {
     struct hosts *h = *state;
@@ -463,6 +488,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_part_is_found_at_another_address_when_its_tracker_died, start, stop),
         cmocka_unit_test_setup_teardown(a_tracker_that_has_another_part_now_is_left, start, stop),
         cmocka_unit_test_setup_teardown(trackers_of_other_parts_are_asked_less_and_less, start, stop),
+        cmocka_unit_test_setup_teardown(a_client_that_did_not_settle_is_of_its_part_still, start, stop),
         cmocka_unit_test_setup_teardown(all_parts_tell_of_their_devices, start, stop),
         cmocka_unit_test_setup_teardown(what_lacks_of_a_part_that_is_away_is_told, start, stop),
         cmocka_unit_test_setup_teardown(one_address_of_a_farm_in_parts_is_told_at_once, start, stop),

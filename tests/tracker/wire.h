@@ -10,7 +10,7 @@
 /* What becomes of one exchange. */
 enum how { GOOD = 0, NO_WAY, NO_REPLY, TIMEOUT, ALTERED, BUSY };
 
-#define MAX_SEEN 64
+#define MAX_SEEN 128
 
 struct wire {
     struct rig *r;

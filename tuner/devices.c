@@ -96,9 +96,9 @@ static enum err no_key(const cJSON *list, const char *key, struct why *why)
 static enum err choose(const cJSON *list, const char *key, struct device_choice *out, struct why *why)
 {
     struct device_choice chosen = {.n_agents = 0};
+    struct why bad = {""};
     struct peer_entry d;
     bool away = false;
-    enum err e = ERR_OK;
 
     if (!list->child)
         return why_set(why, ERR_NOT_FOUND,
@@ -107,23 +107,24 @@ static enum err choose(const cJSON *list, const char *key, struct device_choice 
         return no_key(list, NULL, why);
     EACH_PEER(list, d)
     {
-        if (e || strcmp(d.key, key) != 0)
+        if (strcmp(d.key, key) != 0)
             continue;
         if (is_gone(&d))
             away = true;
         else if (!chosen.n_agents)
-            e = take(&d, &chosen, why);
+            (void)take(&d, &chosen, &bad); /* one that cannot be read stops none that can */
         else if (strcmp(chosen.fingerprint.hex, d.fingerprint) == 0) {
             chosen.n_agents++;
             chosen.capacity += capacity_of(&d);
         }
     }
-    if (!e && !chosen.n_agents)
+    if (!chosen.n_agents && bad.text[0])
+        return why_set(why, ERR_INPUT, "%s", bad.text);
+    if (!chosen.n_agents)
         return away ? why_set(why, ERR_NOT_FOUND, "all devices of the key \"%s\" are away", key)
                     : no_key(list, key, why);
-    if (!e)
-        *out = chosen;
-    return e;
+    *out = chosen;
+    return ERR_OK;
 }
 
 enum err devices_choose_from(const cJSON *devices, const char *key, struct device_choice *out, struct why *why)

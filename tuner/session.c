@@ -424,6 +424,18 @@ static bool go_on_computing(const struct workload *w, double waited_s, void *arg
     return !s->cancelled && !s->lease_lost && !is_interrupted(s);
 }
 
+static enum err check_device(const struct session *s, struct why *why)
+{
+    const struct device_desc *d = &s->device.desc;
+
+    if (s->o.of_others && s->o.job->replay[0] && strcmp(d->api, "replay") != 0)
+        return why_set(why, ERR_UNSUPPORTED,
+                       "the job searches a recorded space: expected a device that is a recording "
+                       "(--device replay:FILE), not one of %s",
+                       d->api);
+    return job_check_device(s->o.job, d, why);
+}
+
 enum err session_init(struct session *s, const struct session_options *o, struct why *why)
 {
     enum err e;
@@ -435,7 +447,7 @@ enum err session_init(struct session *s, const struct session_options *o, struct
     failures_init(&s->failures);
     e = wait_for_device(s, why);
     if (!e)
-        e = job_check_device(o->job, &s->device.desc, why);
+        e = check_device(s, why);
     if (!e)
         e = make_tasks(s, why);
     if (!e && o->records)

@@ -368,6 +368,31 @@ static void equal_devices_of_a_key_are_counted(void **state)
     cJSON_Delete(away);
 }
 
+/* An agent that does not say what it is, or not in our words. */
+static void a_device_that_cannot_be_read_stops_none_that_can(void **state)
+{
+    cJSON *list =
+        list_of("{\"devices\":[" DEVICE("k", "a1", "11", "idle") "," DEVICE("k", "a2", "22", "idle") "," DEVICE(
+                    "k", "a3", "33", "idle") "," DEVICE("k", "a4", "33", "idle") "]}",
+                4);
+    cJSON *devices = cJSON_GetObjectItem(list, "devices");
+    struct device_choice d = {.n_agents = 0};
+    struct why why = {""};
+
+    (void)state;
+    cJSON_ReplaceItemInObject(cJSON_GetArrayItem(devices, 0), "device", cJSON_CreateNull());
+    cJSON_DeleteItemFromObject(cJSON_GetObjectItem(cJSON_GetArrayItem(devices, 1), "device"), "kind");
+    assert_int_equal(devices_choose_from(list, "k", &d, &why), ERR_OK);
+    assert_int_equal(d.n_agents, 2);
+    assert_string_equal(d.fingerprint.hex, "33");
+    assert_string_equal(d.desc.api, "opencl");
+    cJSON_DeleteItemFromArray(devices, 3);
+    cJSON_DeleteItemFromArray(devices, 2);
+    assert_int_equal(devices_choose_from(list, "k", &d, &why), ERR_INPUT); /* nothing else: its words */
+    assert_non_null(strstr(why.text, "kind"));
+    cJSON_Delete(list);
+}
+
 /* Each 16, and who asks for more more; not those that are lost. */
 static void trials_that_keep_agents_busy_are_added_up(void **state)
 {
@@ -576,6 +601,7 @@ int main(void)
         cmocka_unit_test(columns_of_devices_stand_under_each_other),
         cmocka_unit_test(a_device_has_one_line_of_the_table_however_long_its_name),
         cmocka_unit_test(equal_devices_of_a_key_are_counted),
+        cmocka_unit_test(a_device_that_cannot_be_read_stops_none_that_can),
         cmocka_unit_test(trials_that_keep_agents_busy_are_added_up),
         cmocka_unit_test(a_line_of_a_device_has_its_figures),
         cmocka_unit_test(lines_come_now_and_then_and_at_once_when_forced),

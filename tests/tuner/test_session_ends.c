@@ -597,9 +597,32 @@ static void a_job_whose_every_config_fails_ends(void **state)
     sim_farm_fini(&f);
 }
 
+/* A submitted job's path is its user's, the files are of who runs `tune work`: a device that is no recording has no use
+ * for it, whether the file is there (it is, here) or not. */
+static void a_path_of_others_is_not_opened_for_a_device_that_is_no_recording(void **state)
+{
+    (void)state;
+    for (int of_others = 0; of_others < 2; of_others++) {
+        struct sim_farm f;
+        struct sim_session *s = start(&f, 1, DENSE);
+
+        sim_session_replays(s, 60);
+        s->of_others = of_others;
+        run(&f);
+        if (!of_others) {
+            expect_end(&f, s, SESSION_DONE, "done");
+        } else {
+            assert_int_equal(s->e, ERR_UNSUPPORTED);
+            assert_non_null(strstr(s->why.text, "expected a device that is a recording"));
+        }
+        sim_farm_fini(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_path_of_others_is_not_opened_for_a_device_that_is_no_recording),
         cmocka_unit_test(the_clock_ends_the_search_and_the_finals_follow),
         cmocka_unit_test(the_clock_of_a_late_session_is_its_own),
         cmocka_unit_test(patience_ends_a_search_that_improves_no_more),

@@ -152,13 +152,25 @@ bool devices_are_there(struct client *c, const char *key)
     return any_device(c, key);
 }
 
-/* Behind a start of its tracker the key's part of the farm knows no device at all, and the other parts know theirs. */
+/* Is its tracker up for less than a lease? Agents that were there before its start come back one after the other. */
+static bool is_young(struct client *part)
+{
+    struct status_result r = {.started_ms = 0};
+    cJSON *tree = NULL;
+    const bool young = client_status(part, NULL, &r, &tree, NULL) == ERR_OK && r.now_ms - r.started_ms < r.lease_ms;
+
+    cJSON_Delete(tree);
+    return young;
+}
+
+/* Behind a start of its tracker the key's part of the farm does not know all its devices yet, and the other parts know
+ * theirs. */
 static bool may_come(struct client *c, const char *key)
 {
     const int64_t n_parts = client_parts(c);
     struct client *part;
 
-    return n_parts > 1 && (client_part(c, part_of_key(key, n_parts), &part, NULL) != ERR_OK || !any_device(part, "") ||
+    return n_parts > 1 && (client_part(c, part_of_key(key, n_parts), &part, NULL) != ERR_OK || is_young(part) ||
                            any_device(part, key));
 }
 

@@ -72,8 +72,7 @@ static void drive(struct client *c, struct leased *l, struct progress *p)
                                       .progress = p,
                                       .interrupted = cmd_interrupted,
                                       .wait_device_ms = -1,
-                                      .stored = true,
-                                      .of_others = true};
+                                      .stored = true};
     struct why why = {""};
     struct session s;
     const enum err e = session_init(&s, &o, &why);

@@ -179,6 +179,18 @@ static int truth(const char *name, size_t n)
     return -1;
 }
 
+size_t expr_token_bytes(const char *at)
+{
+    const char *end = *at == '\'' || *at == '"' ? strchr(at + 1, *at) : NULL;
+    size_t n = *at != '\0';
+
+    if (end)
+        return (size_t)(end - at) + 1;
+    while (is_name_byte(at[0]) && is_name_byte(at[n]))
+        n++;
+    return n;
+}
+
 bool expr_is_name(const char *name)
 {
     const size_t n = name_length(name);

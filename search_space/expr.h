@@ -37,6 +37,9 @@ enum err expr_eval(const struct expr *e, const struct expr_value *slots, double 
 /* True when the expression mentions the slot. */
 bool expr_uses(const struct expr *e, size_t slot);
 
+/* Bytes of the name, number or quoted word that `at` begins with; 1 of anything else, 0 at the end. */
+size_t expr_token_bytes(const char *at);
+
 /* True for text that can be a name: [A-Za-z_][A-Za-z0-9_.]*, none of and or not in true false True False. */
 bool expr_is_name(const char *text);
 

@@ -235,28 +235,6 @@ enum err space_config_from_json(const struct space *s, const cJSON *object, stru
     return e;
 }
 
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-/* Bytes of the name, number or quoted text that `at` begins with; 1 of anything else. */
-static size_t token_bytes(const char *at)
-{
-    size_t n = 1;
-
-    if (*at == '\'' || *at == '"') {
-        const char *end = strchr(at + 1, *at);
-
-        return end ? (size_t)(end - at) + 1 : strlen(at);
-    }
-    if (!is_letter(*at) && !(*at >= '0' && *at <= '9') && *at != '.')
-        return 1;
-    while (is_letter(at[n]) || (at[n] >= '0' && at[n] <= '9') || at[n] == '.')
-        n++;
-    return n;
-}
-
 static bool is_name_of(const char *name, const char *at, size_t n)
 {
     return strlen(name) == n && memcmp(name, at, n) == 0;
@@ -289,7 +267,7 @@ static void put_token(const struct space *s, const char *at, size_t n, struct bu
 static void put_in_knobs(const struct space *s, const char *text, struct buf *out)
 {
     for (size_t n; *text && !out->failed; text += n) {
-        n = token_bytes(text);
+        n = expr_token_bytes(text);
         put_token(s, text, n, out);
     }
 }

@@ -424,11 +424,13 @@ static bool go_on_computing(const struct workload *w, double waited_s, void *arg
     return !s->cancelled && !s->lease_lost && !is_interrupted(s);
 }
 
+/* ERR_UNSUPPORTED: the job has nothing to measure there. A path in it is of whoever gave it: for nothing it is not
+ * opened. */
 static enum err check_device(const struct session *s, struct why *why)
 {
     const struct device_desc *d = &s->device.desc;
 
-    if (s->o.of_others && s->o.job->replay[0] && strcmp(d->api, "replay") != 0)
+    if (s->o.stored && s->o.job->replay[0] && strcmp(d->api, "replay") != 0)
         return why_set(why, ERR_UNSUPPORTED,
                        "the job searches a recorded space: expected a device that is a recording "
                        "(--device replay:FILE), not one of %s",

@@ -44,8 +44,8 @@ struct session_options {
     enum err (*check_farm)(void *farm, struct why *why);
     void *farm;
     int64_t wait_device_ms; /* how long to wait for the first device; -1 = for ever */
-    bool stored;            /* the job may hold records of an earlier session (tune work) */
-    bool of_others; /* who gave the job is not who runs this: a file that it names is opened for recordings alone */
+    bool stored; /* others gave the job (tune work): it may hold records of an earlier session, and a file that it names
+                  * is opened for recordings alone */
 };
 
 struct session {

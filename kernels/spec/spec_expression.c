@@ -83,7 +83,7 @@ static enum err put_problem(const struct spec *s, const char **at, const char *w
     *at = end;
     snprintf(name, sizeof name, "ProblemSize.%zu", index);
     known = spec_find_definition(s, name, strlen(name));
-    /* its number where the file has one: what is told of the expression, and to searchers, needs no name then */
+    /* its number where the file has one: people who are told the expression know no ProblemSize.0 */
     return buf_puts(out,
                     known >= 0 && is_number(s->definitions[known].text, &number) ? s->definitions[known].text : name);
 }

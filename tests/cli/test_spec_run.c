@@ -61,16 +61,22 @@ static int run(const char *job, const char *trials, const char *log, struct buf 
     return tune_run(dir, args, said);
 }
 
-/* A whole run of the sample job changed by `pairs`; what its log says. `said` is initialised by this call. */
-static struct seen run_job(const char *const *pairs, const char *trials, const char *name,
-                           bool (*is_wrong)(const cJSON *), struct buf *said)
+/* The code of a run of the sample job changed by `pairs`, with a log of that name. Initialises `said`. */
+static int run_changed(const char *const *pairs, const char *trials, const char *name, struct buf *said)
 {
     char path[512], log[600];
 
     buf_init(said, 1 << 20);
     job_write(dir, pairs, path);
     snprintf(log, sizeof log, "%s/%s", dir, name);
-    if (run(path, trials, log, said) != 0)
+    return run(path, trials, log, said);
+}
+
+/* The same where it is a whole run; what its log says. */
+static struct seen run_job(const char *const *pairs, const char *trials, const char *name,
+                           bool (*is_wrong)(const cJSON *), struct buf *said)
+{
+    if (run_changed(pairs, trials, name, said) != 0)
         fail_msg("said: %s", buf_text(said));
     return read_log(name, is_wrong);
 }
@@ -193,15 +199,11 @@ static void without_a_reference_a_read_behind_an_argument_is_told(void **state)
                                         "\"FillValue\": 8.0, \"Size\": \"n\"",
                                         "\"FillValue\": 8.0, \"Size\": \"n / 2\"",
                                         NULL};
-    char path[512], log[600];
     struct seen s;
     struct buf said;
 
     (void)state;
-    buf_init(&said, 1 << 20);
-    job_write(dir, pairs, path);
-    snprintf(log, sizeof log, "%s/behind.jsonl", dir);
-    assert_int_not_equal(run(path, "1", log, &said), 0);
+    assert_int_not_equal(run_changed(pairs, "1", "behind.jsonl", &said), 0);
     s = read_log("behind.jsonl", NULL);
     assert_int_equal(s.by_status[STATUS_CRASH], s.n);
     if (!strstr(s.why, "read behind the end of x"))
@@ -290,17 +292,13 @@ static void bad_jobs_end_in_one_line(void **state)
 {
     static const char *const pairs[] = {"\"LocalSize\": {\"X\": \"GROUP\"}", "\"LocalSize\": {\"X\": \"GROUPS\"}",
                                         NULL};
-    char path[512], log[600];
     struct buf said;
 
     (void)state;
-    buf_init(&said, 1 << 20);
-    job_write(dir, pairs, path);
-    snprintf(log, sizeof log, "%s/bad.jsonl", dir);
-    assert_int_equal(run(path, "4", log, &said), 1);
+    assert_int_equal(run_changed(pairs, "4", "bad.jsonl", &said), 1);
     assert_non_null(strstr(buf_text(&said), "KernelSpecification.LocalSize.X: 'GROUPS': unknown name 'GROUPS'"));
     assert_ptr_equal(strchr(buf_text(&said), '\n'), said.data + said.len - 1);
-    assert_int_not_equal(access(log, F_OK), 0);
+    assert_int_not_equal(access(tune_at(dir, "bad.jsonl"), F_OK), 0);
     buf_fini(&said);
 }
 

@@ -95,7 +95,6 @@ static void drive(struct sim_session *s)
                                       .interrupted = interrupted,
                                       .wait_device_ms = s->wait_device_ms,
                                       .stored = s->takes_over,
-                                      .of_others = s->of_others,
                                       .check_farm = s->own_farm ? is_well : NULL};
 
     s->e = session_init(&s->session, &o, &s->why);

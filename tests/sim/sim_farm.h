@@ -19,7 +19,6 @@ struct sim_session {
     int64_t start_ns; /* of the world: begins then */
     bool (*starts)(void *arg);
     void *starts_arg; /* begins when this is true; NULL = at start_ns */
-    bool of_others;   /* session_options.of_others */
     bool takes_over;  /* leases a job that waits, with its records (session_options.stored) */
     bool own_farm;    /* as of tune run: it looks after its agents (session_options.check_farm) */
     int64_t wait_device_ms;

@@ -108,7 +108,7 @@ extern const struct command tune_command; /* the program, its subcommands by tab
         CLI_OPTION("trials", CLI_TEXT, .argument = "N[,N]", .otherwise = "100",                                        \
                    .help = "configs to measure of each workload; a network shares the sum"),                           \
         CLI_OPTION("time", CLI_DURATION, .argument = "T", .min = 1, .max = 31536000,                                   \
-                   .help = "stop proposing after this time, e.g. 10m"),                                                \
+                   .help = "stop searching after this time, e.g. 10m; defaults and finals are measured all the same"), \
         CLI_OPTION("patience", CLI_INT, .alias = "early-stopping", .argument = "N", .min = 1, .max = 1000000,          \
                    .help = "stop a workload after N trials without a better one"),                                     \
         CLI_OPTION("target", CLI_TEXT, .argument = "T",                                                                \

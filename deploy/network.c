@@ -240,9 +240,9 @@ static enum err check_records(const struct best_set *best, const struct deploy_n
     }
     e = n_missing == 0 ? ERR_OK
                        : why_set(why, ERR_NOT_FOUND,
-                                 "%zu of %zu layers of the whole network have no record (tune them with `tune run "
-                                 "--network %s --whole`, or let --allow-nearest choose): %s%s",
-                                 n_missing, n_layers, n->graph.name, buf_text(&list), list.failed ? " ..." : "");
+                                 "%zu of %zu layers of the whole network have no record (`tune run --whole` of it "
+                                 "measures them, or let --allow-nearest choose): %s%s",
+                                 n_missing, n_layers, buf_text(&list), list.failed ? " ..." : "");
     buf_fini(&list);
     return e;
 }

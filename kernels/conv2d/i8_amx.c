@@ -11,6 +11,7 @@
 
 #define WORD "tune_amx"
 #define SIDE 16 /* pixels and output channels of a tile */
+#define FIRST_CACHE 40960
 
 static const struct build_knob knobs[] = {
     {"cb", {16, 32, 64, BUILD_END}},
@@ -130,6 +131,7 @@ enum err i8_amx_fallback(const struct conv_shape *z, const struct device_desc *d
     const int64_t length = flat ? (z->p - 1) * (z->q + (z->s - 1) * z->dil_w) + z->q : z->q;
     const int64_t mv = length > SIDE ? 2 : 1, nv = kg > SIDE ? 2 : 1;
     const struct items_of a = {z, length, flat ? 1 : z->p, nv, mv, CEIL(cg, cb) * z->r * z->s};
+    const bool stay = SIDE * nv * a.steps * cb <= FIRST_CACHE; /* a block's weights, while tiles pass */
     const int64_t blocks = CEIL(kg, SIDE * nv), kt = z->r * z->s == 1 ? power_within(2 * blocks - 1, 32) : 1;
 
     *out = (struct config){{0}};
@@ -137,10 +139,10 @@ enum err i8_amx_fallback(const struct conv_shape *z, const struct device_desc *d
                  (const struct build_define[]){{"cb", cb},
                                                {"mv", mv},
                                                {"nv", nv},
-                                               {"tiles", power_within(CEIL(length, SIDE * mv), 4)},
+                                               {"tiles", power_within(CEIL(length, SIDE * mv), stay ? 8 : 4)},
                                                {"kt", kt},
                                                {"order", 0},
-                                               {"ahead", 2},
+                                               {"ahead", stay ? 0 : 2},
                                                {"in_place", in_place},
                                                {NULL, 0}},
                  out);
@@ -196,7 +198,7 @@ void i8_amx_program(struct build *b, const struct conv_shape *z)
 {
     const struct sizes a = sizes_of(b, z);
     const int64_t one[] = {1, 1, 1};
-    const int zero = build_tensor(b, "zero");
+    const int zero = build_tensor(b, "zero"), bias = build_tensor(b, "bias");
     const int wp = build_buffer(b, "wp", ROLE_PACKED, DTYPE_I8, a.blocks_k * SIDE * a.blocks_c * a.cb * z->r * z->s);
     int xp, sums = -1;
 
@@ -208,9 +210,9 @@ void i8_amx_program(struct build *b, const struct conv_shape *z)
     build_launch(b, PHASE_PACK, "i8_amx_pack_w", (const int64_t[]){a.blocks_k, a.blocks_c, 1}, one,
                  (const int[]){1, wp, -1});
     if (zero >= 0) {
-        sums = build_buffer(b, "sums", ROLE_PACKED, DTYPE_I32, a.blocks_k * SIDE);
-        build_launch(b, PHASE_PACK, "i8_amx_sum_w", (const int64_t[]){a.blocks_k, 1, 1}, one,
-                     (const int[]){1, sums, zero, -1});
+        sums = build_buffer(b, "sums", ROLE_PACKED, DTYPE_I32, z->k);
+        build_launch(b, PHASE_PACK, "i8_amx_sum_w", (const int64_t[]){z->k, 1, 1}, one,
+                     (const int[]){1, sums, zero, bias, -1});
     }
     xp = pack_x(b, z, &a);
     build_last_launch(b, "i8_amx", (const int64_t[]){build_int(b, "items"), 1, 1}, one,
@@ -254,7 +256,7 @@ static void program(struct build *b)
 
 const struct template conv2d_i8_amx = {
     .id = "conv2d/i8_amx",
-    .version = 1,
+    .version = 2,
     .summary = "CPU: int8, 16 pixels x 16 channels in the tile registers of AMX, where it is found",
     .fit = fit,
     .space = space,

@@ -5,7 +5,7 @@
  * A step multiplies CB channels of 16 pixels by those of 16 output channels (tdpbusd, tdpbssd: 16 x 16 sums of CB products).
  * xp[n][g][c/CB][row][column][CB] holds x with the zero point around and after the last channel; or it is x itself (IN_PLACE:
  * no padding, channels stored together by CB). wp[g][k/16][c/CB][r][s][CB/4][16][4], zero after the last channel;
- * sums[g][k/16][16] = -z * (sum of w), what sums begin with (UNSIGNED).
+ * sums[k] = bias - z * (sum of w), which is added in the bias's place (UNSIGNED).
  * Without strides the pixels of an image are one line, with the padding between its rows, whose sums nobody stores; with
  * strides each row is a line. A 1x1 window's packed x has its output pixels only.
  * Knobs: CB; MV x 16 pixels by NV x 16 output channels of a tile; TILES tiles a work-item along the line, KT blocks of
@@ -78,11 +78,6 @@
 #define TILE_ZERO(t)
 #define TILES_END()
 #endif
-#ifdef UNSIGNED /* a row of sums for all pixels */
-#define TILE_BEGIN(c, v) TILE_LOAD(c, sums + (kb * NV + (v)) * 16, 0)
-#else
-#define TILE_BEGIN(c, v) TILE_ZERO(c)
-#endif
 
 #if !IN_PLACE
 #if XL % 16 == 0 && CG % 16 == 0
@@ -131,19 +126,21 @@ KERNEL WG_SIZE(1, 1, 1) i8_amx_pack_w(GLOBAL const char *RESTRICT w, GLOBAL char
 }
 
 #ifdef UNSIGNED
-KERNEL WG_SIZE(1, 1, 1) i8_amx_sum_w(GLOBAL const char *RESTRICT w, GLOBAL int *RESTRICT sums ZERO_PARAM)
+KERNEL WG_SIZE(1, 1, 1) i8_amx_sum_w(GLOBAL const char *RESTRICT w, GLOBAL int *RESTRICT sums ZERO_PARAM BIAS_PARAM)
 {
-    const int kb = GRP(0), g = kb / (GBLOCKS * NV), k0 = kb % (GBLOCKS * NV) * 16;
+    const int k = GRP(0);
+    int sum = 0;
 
-    for (int i = 0; i < 16; i++) {
-        int sum = 0;
-
-        for (int c = 0; c < CG; c++)
-            for (int rs = 0; rs < R * S; rs++)
-                sum += weight_at(w, g, k0 + i, c, rs);
-        sums[kb * 16 + i] = -zero[0] * sum;
-    }
+    for (int c = 0; c < CG; c++)
+        for (int rs = 0; rs < R * S; rs++)
+            sum += weight_at(w, k / KG, k % KG, c, rs);
+    sums[k] = ADD_BIAS(-zero[0] * sum, k);
 }
+
+#undef ADD_BIAS
+#undef VADD_BIAS_K
+#define ADD_BIAS(v, k) ((v) + sums[k])
+#define VADD_BIAS_K(v, k) VADD((v), SUM_VLOAD(sums + (k)))
 #endif
 
 /* tmm0..3: sums of pixels m, channels v in 2*m + v; 4, 5: pixels; 6, 7: weights (Intel's manual, "TILECFG"). */
@@ -171,44 +168,46 @@ DEVICE void begin_tiles(void)
 #define AHEAD_OF(p)
 #endif
 
-/* The sums of a tile whose first pixel's first byte is `from`, into out[MV][NV][16 pixels][16 channels]. */
-DEVICE void add_tile(GLOBAL const uchar *from, GLOBAL const char *weights, int kb, int *out SUMS_PARAM)
+DEVICE void begin_sums(void)
 {
-    TILE_BEGIN(0, 0);
+    TILE_ZERO(0);
 #if NV > 1
-    TILE_BEGIN(1, 1);
+    TILE_ZERO(1);
 #endif
 #if MV > 1
-    TILE_BEGIN(2, 0);
+    TILE_ZERO(2);
 #if NV > 1
-    TILE_BEGIN(3, 1);
+    TILE_ZERO(3);
 #endif
 #endif
-    for (int cb = 0; cb < CBLOCKS; cb++)
-        for (int r = 0; r < R; r++)
-            for (int s = 0; s < S; s++) {
-                GLOBAL const uchar *a = from + BLOCK_AT(cb) + ((long)r * DH * WP + s * DW) * PIXEL;
-                GLOBAL const char *b = weights + ((cb * R + r) * S + s) * W_TILE;
+}
 
-                TILE_LOAD(6, b, 64);
-                AHEAD_OF(b)
+/* Adds the products of CB channels of the tile whose first pixel's bytes are at `a`, and weights at `b`. */
+DEVICE void add_step(GLOBAL const uchar *a, GLOBAL const char *b)
+{
+    TILE_LOAD(6, b, 64);
+    AHEAD_OF(b)
 #if NV > 1
-                TILE_LOAD(7, b + W_BLOCK, 64);
-                AHEAD_OF(b + W_BLOCK)
+    TILE_LOAD(7, b + W_BLOCK, 64);
+    AHEAD_OF(b + W_BLOCK)
 #endif
-                TILE_LOAD(4, a, STEP_W * PIXEL);
-                TILE_DOT(0, 4, 6);
+    TILE_LOAD(4, a, STEP_W * PIXEL);
+    TILE_DOT(0, 4, 6);
 #if NV > 1
-                TILE_DOT(1, 4, 7);
+    TILE_DOT(1, 4, 7);
 #endif
 #if MV > 1
-                TILE_LOAD(5, a + 16 * STEP_W * PIXEL, STEP_W * PIXEL);
-                TILE_DOT(2, 5, 6);
+    TILE_LOAD(5, a + 16 * STEP_W * PIXEL, STEP_W * PIXEL);
+    TILE_DOT(2, 5, 6);
 #if NV > 1
-                TILE_DOT(3, 5, 7);
+    TILE_DOT(3, 5, 7);
 #endif
 #endif
-            }
+}
+
+/* out[MV][NV][16 pixels][16 channels] */
+DEVICE void keep_sums(int *out)
+{
     TILE_STORE(0, out);
 #if NV > 1
     TILE_STORE(1, out + 256);
@@ -224,9 +223,11 @@ DEVICE void add_tile(GLOBAL const uchar *from, GLOBAL const char *weights, int k
 #ifdef UNSIGNED
 #undef ZERO_OF
 #define ZERO_OF(i) held_zero[i]
-#define SUMS_ARG , sums
+#define HELD_PARAM , const int *held_zero SUMS_PARAM
+#define HELD_ARG , held_zero, sums
 #else
-#define SUMS_ARG
+#define HELD_PARAM
+#define HELD_ARG
 #endif
 
 /* Bytes of four pixels, whose 16 channels lie one after the other, at once: AVX-512 rounds to nearest even and
@@ -243,22 +244,25 @@ typedef int16 quad_of_pixels __attribute__((aligned(16)));
 #define MOST_BYTES "vpmaxsb"
 #endif
 
-DEVICE int16 rounded(float16 f, float most, int zero)
+DEVICE int16 rounded(float16 f, float most)
 {
     int16 v;
 
     f = f < (float16)most ? f : (float16)most;
     __asm__("vcvtps2dq %1, %0" : "=v"(v) : "v"(f));
-    return v + (int16)zero;
+    return v;
 }
 
 DEVICE void store_quad(const int16 *v, int zero, GLOBAL OUT *y)
 {
     const int16 order = (int16)(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    const int16 zeros = (int16)(zero * 0x10001);
     int16 a, b, bytes;
 
     __asm__("vpackssdw %2, %1, %0" : "=v"(a) : "v"(v[0]), "v"(v[1]));
     __asm__("vpackssdw %2, %1, %0" : "=v"(b) : "v"(v[2]), "v"(v[3]));
+    __asm__("vpaddsw %2, %1, %0" : "=v"(a) : "v"(a), "v"(zeros));
+    __asm__("vpaddsw %2, %1, %0" : "=v"(b) : "v"(b), "v"(zeros));
     __asm__(PACK_BYTES " %2, %1, %0" : "=v"(bytes) : "v"(a), "v"(b));
     __asm__("vpermd %1, %2, %0" : "=v"(a) : "v"(bytes), "v"(order));
 #ifdef EPI_RELU
@@ -268,10 +272,59 @@ DEVICE void store_quad(const int16 *v, int zero, GLOBAL OUT *y)
 }
 
 #define ROUNDED_SUM(i, k, v)                                                                                           \
-    rounded(FLOATS_OF(EPILOGUE_K(i, k, v)) * FLOATS_LOAD(scale + (k)), MOST(ZERO_OF_Y), ZERO_OF_Y)
+    rounded(FLOATS_OF(EPILOGUE_K(i, k, v)) * FLOATS_LOAD(scale + (k)), MOST(ZERO_OF_Y))
 #else
 #define QUADS 0
 #endif
+
+/* Stores pixels i to `end` of a tile of line `line` whose first pixel is `begin`, or up to 3 more: the first one that is
+ * left. out: sums of output channels from g * KG + k0 on, as keep_sums has them. */
+__attribute__((always_inline)) DEVICE int store_pixels(int i, int end, int begin, int line, int n, int g, int k0, const int *out HELD_PARAM, Y_PARAMS)
+{
+    for (; i < end && begin + i < LENGTH; i++) {
+        const int p = FLAT ? (begin + i) / WP : line, q = FLAT ? (begin + i) % WP : begin + i;
+        const int *at = out + i / T_ROWS * (NV * 256) + i % T_ROWS * 16;
+
+        if (q >= Q)
+            continue;
+#if QUADS
+        if ((KG % NR == 0 || k0 + NR <= KG) && q + 3 < Q && i % T_ROWS + 3 < T_ROWS) {
+            UNROLL
+            for (int j = 0; j < NV; j++) {
+                const int k = g * KG + k0 + 16 * j;
+                int16 v[4];
+
+                UNROLL
+                for (int l = 0; l < 4; l++)
+                    v[l] = ROUNDED_SUM(Y_AT(n, k, p, q + l), k, PRIVATE_VLOAD(at + j * 256 + l * 16));
+                store_quad(v, ZERO_OF_Y, y + Y_AT(n, k, p, q));
+            }
+            i += 3;
+            continue;
+        }
+#endif
+#if VEC > 1
+        if (KG % NR == 0 || k0 + NR <= KG) {
+            UNROLL
+            for (int j = 0; j < NR; j += VEC) {
+                const int k = g * KG + k0 + j;
+
+                STORE_YK(Y_AT(n, k, p, q), k, PRIVATE_VLOAD(at + j / 16 * 256 + j % 16));
+            }
+        } else
+#endif
+            for (int j = 0; j < NR && k0 + j < KG; j++) {
+                const int k = g * KG + k0 + j;
+
+                STORE_Y(Y_AT(n, k, p, q), k, at[j / 16 * 256 + j % 16]);
+            }
+    }
+    return i;
+}
+
+#define STEPS (CBLOCKS * R * S)
+#define LATE (STEPS >= 4)                            /* a tile is stored between the steps of the next one */
+#define PIXELS_A_STEP (4 * CEIL_DIV(PIXELS, 4 * STEPS)) /* of those that are stored so */
 
 /* x is xp unless IN_PLACE; then the last tile begins earlier instead of reading behind the line. */
 KERNEL WG_SIZE(1, 1, 1) i8_amx(GLOBAL const uchar *RESTRICT x, GLOBAL const char *RESTRICT wp SUMS_PARAM, Y_PARAMS)
@@ -283,7 +336,7 @@ KERNEL WG_SIZE(1, 1, 1) i8_amx(GLOBAL const uchar *RESTRICT x, GLOBAL const char
     const int k_part = item % KPARTS, part = item / KPARTS % PARTS, line = item / (KPARTS * PARTS) % LINES;
 #endif
     const int n = item / (PARTS * LINES * KPARTS), g = k_part / GPARTS, k_first = k_part % GPARTS * KT;
-    int out[MV * NV * 256];
+    int out[MV * NV * 256], left = PIXELS, left_begin = 0, left_k = 0; /* of the tile before: pixels from `left` on */
 
 #ifdef UNSIGNED
     HOLD_ZEROS(held_zero);
@@ -301,48 +354,26 @@ KERNEL WG_SIZE(1, 1, 1) i8_amx(GLOBAL const uchar *RESTRICT x, GLOBAL const char
         if (first >= LENGTH)
             break;
         for (int kg = k_first; kg < k_first + KT && kg < GBLOCKS; kg++) {
-            const int kb = g * GBLOCKS + kg, k0 = kg * NR;
+            GLOBAL const char *b = wp + (g * GBLOCKS + kg) * NV * W_BLOCK;
 
-            add_tile(from, wp + kb * NV * W_BLOCK, kb, out SUMS_ARG);
-            for (int i = first - begin; i < PIXELS && begin + i < LENGTH; i++) {
-                const int p = FLAT ? (begin + i) / WP : line, q = FLAT ? (begin + i) % WP : begin + i;
-                const int *at = out + i / T_ROWS * (NV * 256) + i % T_ROWS * 16;
-
-                if (q >= Q)
-                    continue;
-#if QUADS
-                if ((KG % NR == 0 || k0 + NR <= KG) && q + 3 < Q && i % T_ROWS + 3 < T_ROWS) {
-                    UNROLL
-                    for (int j = 0; j < NV; j++) {
-                        const int k = g * KG + k0 + 16 * j;
-                        int16 v[4];
-
-                        UNROLL
-                        for (int l = 0; l < 4; l++)
-                            v[l] = ROUNDED_SUM(Y_AT(n, k, p, q + l), k, PRIVATE_VLOAD(at + j * 256 + l * 16));
-                        store_quad(v, ZERO_OF_Y, y + Y_AT(n, k, p, q));
+            begin_sums();
+            for (int cb = 0; cb < CBLOCKS; cb++)
+                for (int r = 0; r < R; r++)
+                    for (int s = 0; s < S; s++, b += W_TILE) {
+                        add_step(from + BLOCK_AT(cb) + ((long)r * DH * WP + s * DW) * PIXEL, b);
+                        if (LATE && left < PIXELS)
+                            left = store_pixels(left, left + PIXELS_A_STEP, left_begin, line, n, g, left_k,
+                                                out HELD_ARG, Y_ARGS);
                     }
-                    i += 3;
-                    continue;
-                }
-#endif
-#if VEC > 1
-                if (KG % NR == 0 || k0 + NR <= KG) {
-                    UNROLL
-                    for (int j = 0; j < NR; j += VEC) {
-                        const int k = g * KG + k0 + j;
-
-                        STORE_YK(Y_AT(n, k, p, q), k, PRIVATE_VLOAD(at + j / 16 * 256 + j % 16));
-                    }
-                } else
-#endif
-                    for (int j = 0; j < NR && k0 + j < KG; j++) {
-                        const int k = g * KG + k0 + j;
-
-                        STORE_Y(Y_AT(n, k, p, q), k, at[j / 16 * 256 + j % 16]);
-                    }
-            }
+            keep_sums(out);
+            left = first - begin;
+            left_begin = begin;
+            left_k = kg * NR;
+            if (!LATE)
+                store_pixels(left, PIXELS, left_begin, line, n, g, left_k, out HELD_ARG, Y_ARGS);
         }
     }
+    if (LATE)
+        store_pixels(left, PIXELS, left_begin, line, n, g, left_k, out HELD_ARG, Y_ARGS);
     TILES_END();
 }

@@ -150,7 +150,7 @@ const struct template dense_i8_tile = {
 
 const struct template dense_i8_amx = {
     .id = "dense/dense_i8_amx",
-    .version = 1,
+    .version = 2,
     .summary = "CPU: int8, 16 rows x 16 columns in the tile registers of AMX, where it is found",
     .fit = fit_amx,
     .space = space_amx,

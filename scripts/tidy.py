@@ -20,8 +20,10 @@ def included(entry):
     words = shlex.split(entry["command"])
     at = words.index("-o")
     command = words[:at] + words[at + 2 :] + ["-MM"]
-    rule = subprocess.run(command, cwd=entry["directory"], capture_output=True, text=True, check=True).stdout
-    return rule.replace("\\\n", " ").split(":", 1)[1].split()
+    done = subprocess.run(command, cwd=entry["directory"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ValueError(f"{entry['file']} does not compile:\n{done.stderr}")
+    return done.stdout.replace("\\\n", " ").split(":", 1)[1].split()
 
 
 def key_of(entry, common):
@@ -34,7 +36,10 @@ def key_of(entry, common):
 
 def look_at(build, entry, common):
     """What clang-tidy says of one file, and whether it ran."""
-    kept = build / "tidy" / key_of(entry, common)
+    try:
+        kept = build / "tidy" / key_of(entry, common)
+    except ValueError as e:
+        return str(e), False
     if kept.exists():
         return "", False
     done = subprocess.run(["clang-tidy", "--quiet", "-p", build, entry["file"]], capture_output=True, text=True, check=False)

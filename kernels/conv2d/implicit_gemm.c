@@ -247,10 +247,10 @@ static bool has_config(const struct space *s, const struct tile *t, int64_t leas
 #define N_KS 4
 #define MAX_CHOICES (N_MT * N_NT * N_CB * N_KS * 16) /* splits: up to 16 */
 
-/* Tiles and splits by number. `row`: taps of a row of the window. */
-static struct tile tile_at(const struct space *s, size_t i, int64_t row)
+/* Tiles and splits, values of the knob `split`, by number. `row`: taps of a row of the window. */
+static struct tile tile_at(const struct space *s, size_t split, size_t i, int64_t row)
 {
-    const size_t split = (size_t)space_find_knob(s, "split"), n = N_MT * N_NT * N_CB * N_KS;
+    const size_t n = N_MT * N_NT * N_CB * N_KS;
     const int64_t mt = 128 >> i % N_MT, nt = 256 >> i / N_MT % N_NT, cb = 64 >> i / (N_MT * N_NT) % N_CB;
 
     return (struct tile){.mt = mt,
@@ -274,12 +274,12 @@ static bool is_too_large(const struct tile *t, const struct problem *p)
 /* The valid choice of the fewest cycles with `least` stages or more. */
 static bool find_best(const struct space *s, const struct problem *p, int64_t row, int64_t least, struct config *out)
 {
-    const size_t n = N_MT * N_NT * N_CB * N_KS * space_n_values(s, (size_t)space_find_knob(s, "split"));
+    const size_t split = (size_t)space_find_knob(s, "split"), n = N_MT * N_NT * N_CB * N_KS * space_n_values(s, split);
     double cycles[MAX_CHOICES];
 
     assert(n <= MAX_CHOICES);
     for (size_t i = 0; i < n; i++) {
-        const struct tile t = tile_at(s, i, row);
+        const struct tile t = tile_at(s, split, i, row);
 
         cycles[i] = is_too_large(&t, p) ? INFINITY : whole_cycles(&t, p);
     }
@@ -291,7 +291,7 @@ static bool find_best(const struct space *s, const struct problem *p, int64_t ro
             best = cycles[i] < cycles[best] ? i : best;
         if (cycles[best] == INFINITY)
             return false;
-        t = tile_at(s, best, row);
+        t = tile_at(s, split, best, row);
         if (has_config(s, &t, least, out))
             return true;
         cycles[best] = INFINITY;

@@ -2,6 +2,7 @@
 /* Children: they start, are limited, are killed, and die with their parent. The test runs itself as the child. */
 #include "core/clock.h"
 #include "core/proc.h"
+#include "tests/sanitized.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -88,16 +89,10 @@ static void a_program_that_cannot_be_started_leaves_no_child(void **state)
     }
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED true /* a sanitizer's shadow memory does not fit into any sane RLIMIT_DATA */
-#else
-#define SANITIZED false
-#endif
-
 static void memory_over_the_limit_is_refused_to_the_child(void **state)
 {
     (void)state;
-    if (SANITIZED)
+    if (SANITIZED) /* its shadow memory does not fit into any sane RLIMIT_DATA */
         skip();
     assert_int_equal(WEXITSTATUS(run("allocate", 0)), 0);
     assert_int_equal(WEXITSTATUS(run("allocate", 32 << 20)), 1);

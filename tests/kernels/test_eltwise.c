@@ -317,19 +317,19 @@ static void wide_data_of_roots_and_arcs_are_where_they_have_results(void **state
 static int64_t first_without_result(const struct workload *w, bool wide)
 {
     struct tensor list[OPERATOR_MAX_TENSORS];
+    struct program_fill fills[ELTWISE_MAX_INPUTS];
     struct eltwise_shape shape;
     struct eltwise chain;
 
     eltwise_of(w, &chain, &shape);
     assert_true((int)w->op->tensors(w, list) > chain.n_inputs);
+    for (int k = 0; k < chain.n_inputs; k++)
+        fills[k] = wide ? eltwise_wide_fill(w, k, &list[k].random) : list[k].random;
     for (int64_t i = 0; i < 3000; i++) {
         double x[ELTWISE_MAX_INPUTS] = {0};
 
-        for (int k = 0; k < chain.n_inputs; k++) {
-            const struct program_fill f = wide ? eltwise_wide_fill(w, k, &list[k].random) : list[k].random;
-
-            x[k] = fill_elem(&f, DTYPE_F32, i);
-        }
+        for (int k = 0; k < chain.n_inputs; k++)
+            x[k] = fill_elem(&fills[k], DTYPE_F32, i);
         if (isnan(eltwise_value(&chain, x)))
             return i;
     }

@@ -27,7 +27,7 @@ deploy() {
 }
 
 compile() {
-    ${CC:-cc} -O1 -I"$dir" -I"$dir/bundle" -o "$1" "$root/tests/onnx/lengths.c" "$2" -lOpenCL -lm -lpthread >"$dir/cc.out" 2>&1 ||
+    ${CC:-cc} -O0 -I"$dir" -I"$dir/bundle" -o "$1" "$root/tests/onnx/lengths.c" "$2" -lOpenCL -lm -lpthread >"$dir/cc.out" 2>&1 ||
         fail "its bundle does not compile: $(head -n 5 "$dir/cc.out")"
 }
 
@@ -115,7 +115,7 @@ cp "$dir/nets/encoder.onnx" model.onnx
 "$python" - "$dir/nets/encoder" <<'END'
 import sys, numpy
 with open("x.bin", "wb") as x, open("expected.bin", "wb") as y:
-    for n in (3, 12, 1):
+    for n in (3, 4, 1):
         from pathlib import Path
         rng = numpy.random.default_rng(n)
         import onnxruntime

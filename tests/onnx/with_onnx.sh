@@ -22,6 +22,6 @@ need_device() {
 
 # compile_app WHAT: $dir/app, which runs the network of $dir/bundle.
 compile_app() {
-    ${CC:-cc} -O1 -I"$dir" -I"$dir/bundle" -o "$dir/app" "$root/examples/deploy_network/main.c" "$dir/bundle/net.c" -lOpenCL -lm -lpthread \
+    ${CC:-cc} -O0 -I"$dir" -I"$dir/bundle" -o "$dir/app" "$root/examples/deploy_network/main.c" "$dir/bundle/net.c" -lOpenCL -lm -lpthread \
         >"$dir/cc.out" 2>&1 || fail "$1: its bundle does not compile"
 }

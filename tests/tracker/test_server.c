@@ -215,7 +215,8 @@ static void expect_failure(struct place *p, int64_t fail_at)
     struct why why = {""};
 
     cJSON_Delete(must(c, "job_submit", "{\"body\":\"b\"}", 0));
-    store_faults = (struct store_faults){.fail_at = fail_at, .flush_fails = !fail_at};
+    store_faults.fail_at = fail_at ? store_faults.n_calls + fail_at : 0;
+    store_faults.flush_fails = !fail_at;
     assert_int_equal(client_call(c, "job_submit", cJSON_Parse("{\"body\":\"b\"}"), NULL, -9500, NULL, NULL, NULL),
                      ERR_UNREACHABLE);
     for (int i = 0; i < 500 && !server_failed(p->s, &why); i++)
@@ -520,17 +521,25 @@ static void requests_that_were_served_are_no_longer_in_the_queue(void **state)
 }
 
 /* ---- the HTTP side ---- */
-/* All that a server says to one request. */
-static void fetch(const char *url, const char *request, char *out, size_t n_out)
+static int ask(const char *url, const char *request)
 {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(strrchr(url, ':') + 1))};
     const int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    inet_pton(AF_INET, "127.0.0.1", &to.sin_addr);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){.tv_sec = 20}, sizeof(struct timeval));
+    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
+    assert_int_equal(write(fd, request, strlen(request)), strlen(request));
+    return fd;
+}
+
+/* All that a server says to one request. */
+static void fetch(const char *url, const char *request, char *out, size_t n_out)
+{
+    const int fd = ask(url, request);
     size_t n = 0;
     ssize_t got;
 
-    inet_pton(AF_INET, "127.0.0.1", &to.sin_addr);
-    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
-    assert_int_equal(write(fd, request, strlen(request)), strlen(request));
     while (n < n_out - 1 && (got = read(fd, out + n, n_out - 1 - n)) > 0)
         n += (size_t)got;
     out[n] = '\0';
@@ -747,20 +756,11 @@ static void changes_are_told_while_one_listens(void **state)
     struct client *c = client_of(p);
     struct http *h = NULL;
     struct why why = {""};
-    struct sockaddr_in to = {.sin_family = AF_INET};
-    const struct timeval patience = {.tv_sec = 20};
     int fd[2];
 
     assert_int_equal(http_start(p->s, "127.0.0.1:0", NULL, &h, &why), ERR_OK);
-    to.sin_port = htons((uint16_t)atoi(strrchr(http_url(h), ':') + 1));
-    inet_pton(AF_INET, "127.0.0.1", &to.sin_addr);
-    for (int i = 0; i < 2; i++) {
-        fd[i] = socket(AF_INET, SOCK_STREAM, 0);
-        setsockopt(fd[i], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-        assert_int_equal(connect(fd[i], (struct sockaddr *)&to, sizeof to), 0);
-        assert_int_equal(write(fd[i], request, strlen(request)), strlen(request));
-        expect_stream(fd[i], first, 3);
-    }
+    for (int i = 0; i < 2; i++)
+        expect_stream(fd[i] = ask(http_url(h), request), first, 3);
     cJSON_Delete(must(c, "job_submit", "{\"body\":\"b\"}", 0));
     close(fd[0]); /* one that leaves is no loss to the other */
     expect_stream(fd[1], then, 3);

@@ -3,6 +3,7 @@
  * `test_tracker_sim --seeds N --first S` lives N of them, from seed S on, else from where TUNE_TEST_SEED says; `--store
  * postgres` on a server that it starts.
  */
+#include "tests/sanitized.h"
 #include "tests/tracker/faulty_store.h"
 #include "tests/tracker/postgres.h"
 #include "tests/tracker/random_farm.h"
@@ -17,7 +18,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-static uint64_t n_seeds = 500, first_seed = 1;
+static uint64_t n_seeds = SANITIZED ? 100 : 500, first_seed = 1;
 static uint64_t living; /* the seed that is lived; 0 = none */
 
 struct sums {

@@ -163,15 +163,14 @@ static bool is_young(struct client *part)
     return young;
 }
 
-/* Behind a start of its tracker the key's part of the farm does not know all its devices yet, and the other parts know
- * theirs. */
+/* Behind a start of its tracker the key's part of the farm (all of it, where it has no parts) does not know all its
+ * devices yet, and the other parts know theirs. */
 static bool may_come(struct client *c, const char *key)
 {
-    const int64_t n_parts = client_parts(c);
     struct client *part;
 
-    return n_parts > 1 && (client_part(c, part_of_key(key, n_parts), &part, NULL) != ERR_OK || is_young(part) ||
-                           any_device(part, key));
+    return client_part(c, part_of_key(key, client_parts(c)), &part, NULL) != ERR_OK || is_young(part) ||
+           any_device(part, key);
 }
 
 /* Of a key that nobody has; what other parts of the farm have, those that answer, is told, and decides nothing. */

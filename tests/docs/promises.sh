@@ -7,7 +7,7 @@ n=0 missing=0
 for name in $(sed -n '/^## Not tried/q; /^| /p' docs/reliability.md | grep -o '`[a-z_0-9.]*`' | tr -d '`' | sort -u); do
     n=$((n + 1))
     case $name in
-    *.sh) [ -f "tests/farm/$name" ] && continue ;;
+    *.sh | *.py) [ -f "tests/farm/$name" ] && continue ;;
     *) { [ -n "$(find tests -name "$name.c")" ] || grep -rqw "$name" tests --include='*.c' --include=CMakeLists.txt; } && continue ;;
     esac
     echo "docs/reliability.md names $name, which is no test"

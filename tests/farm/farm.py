@@ -117,15 +117,15 @@ def key_of(part, n=0):
 
 
 class Tracker:
-    def __init__(self, name, *options):
+    def __init__(self, name, *options, programs=BIN):
         with socket.socket() as s:
             s.bind(("127.0.0.1", 0))
             self.port = s.getsockname()[1]
-        self.name, self.options, self.url = name, options, f"tcp://127.0.0.1:{self.port}"
+        self.name, self.options, self.url, self.programs = name, options, f"tcp://127.0.0.1:{self.port}", programs
         self.start()
 
     def start(self):
-        self.process = start(self.name, f"{BIN}/tune-tracker", "--listen", self.url, *self.options)
+        self.process = start(self.name, f"{self.programs}/tune-tracker", "--listen", self.url, *self.options)
 
     def listens(self):
         with socket.socket() as s:

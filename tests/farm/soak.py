@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""soak.py BIN [--seconds N] [--seed N] [--store sqlite|postgres] - a farm of the real programs for an hour (3600), with faults at times drawn from a seed.
+"""soak.py BIN [--seconds N] [--seed N] [--store sqlite|postgres] [--former BIN] - a farm of the real programs for an hour (3600), with faults at times drawn from a seed.
 
 Four users run and submit jobs on recorded spaces at six agents, and interrupt, kill, cancel, pause and detach what they began. Meanwhile agents, trackers and
 the processes that drive jobs are killed (kill -9), ended (SIGTERM) and stopped for a while (SIGSTOP); the disk of the store is full for a moment (sqlite, as
 root: a tmpfs), the PostgreSQL server is killed. With postgres three trackers have two parts of the farm. Trackers and server die in the first and the last
 sixth only (of less than two minutes at any time), and two of the agents never: what lives in between tells whether memory, descriptors and threads grow.
+
+With --former it begins with the programs of an earlier version and is upgraded as it rolls: a tracker that starts again is of BIN, agents and users' calls are
+of either version to the end.
 
 In the end: each job is over; what an agent was told to be stored, and what a log got, is in the store, each trial once; all configs of a job that is done
 differ and are as many as it asked for; the store passes its check; no process died by itself, none dumped core; nothing is left in $TMPDIR.
@@ -107,12 +110,12 @@ def write_space(name, cost_ms):
 
 
 class Agent:
-    def __init__(self, name, key, space):
-        self.name, self.key, self.space = name, key, space
+    def __init__(self, name, key, space, programs):
+        self.name, self.key, self.space, self.programs = name, key, space, programs
         self.start()
 
     def start(self):
-        self.process = start(self.name, f"{BIN}/tune-agent", "--device", f"replay:{DIR}/{self.space}.json", "--key", self.key, "--name", self.name, "--batch", "4",
+        self.process = start(self.name, f"{self.programs}/tune-agent", "--device", f"replay:{DIR}/{self.space}.json", "--key", self.key, "--name", self.name, "--batch", "4",
                              "-vv")
 
 
@@ -127,17 +130,18 @@ class Soak:
     def __init__(self, o):
         self.o, self.rng, self.began = o, random.Random(o.seed), time.monotonic()
         self.counts, self.lock, self.faulty = collections.Counter(), threading.Lock(), []
+        self.versions = [BIN, os.path.abspath(o.former)] if o.former else [BIN]
         self.server = Server() if o.store == "postgres" else None
         self.disk = self.mount() if not self.server else None
         self.store = self.server.address + "&options=-cidle_session_timeout%3D20s" if self.server else f"{self.disk or DIR}/store"
         more = ["--standby", "--parts", "2"] if self.server else []
-        self.trackers = [Tracker(f"tracker-{i}", *more, "--store", self.store, "--lease", "5", "--workers", "12") for i in range(3 if self.server else 1)]
+        self.trackers = [Tracker(f"tracker-{i}", *more, "--store", self.store, "--lease", "5", "--workers", "12", programs=self.versions[-1]) for i in range(3 if self.server else 1)]
         until(self.served, "the trackers serve")
         ENV["TUNE_TRACKER"] = ",".join(t.url for t in self.trackers)
         self.keys = [key_of(1), key_of(2)] if self.server else ["alpha", "beta"]
         for k in self.keys:
             write_space(k, 150)
-        self.agents = [Agent(f"agent-{k}-{i}", k, k) for k in self.keys for i in range(3)]
+        self.agents = [Agent(f"agent-{k}-{i}", k, k, self.versions[-1]) for k in self.keys for i in range(3)]
         until(lambda: len(json.loads(tune("devices", "--json")[0])["devices"]) == len(self.agents), "the agents are there")
         self.watch = Watch(self.named, max(0.5, o.seconds / 1200))
 
@@ -175,6 +179,7 @@ class Soak:
 
     def restart_later(self, what, most_s):
         time.sleep(self.rng.uniform(0, most_s))
+        what.programs = BIN if what in self.trackers else self.rng.choice(self.versions)
         what.start()
 
     def active(self):
@@ -299,8 +304,12 @@ class Soak:
             self.count(act.__name__)
             time.sleep(rng.uniform(0, 2))
 
+    def tune_of(self, options):
+        """Of either version, as the job's seed has it."""
+        return self.versions[int(options[-1]) % len(self.versions)] + "/tune"
+
     def began_run(self, env, name, options, *more):
-        return start(name, f"{BIN}/tune", "run", *options, "-q", "-o", f"{DIR}/{name}.jsonl", *more, env=env)
+        return start(name, self.tune_of(options), "run", *options, "-q", "-o", f"{DIR}/{name}.jsonl", *more, env=env)
 
     def expect(self, process, codes, name, seconds=900):
         code = process.wait(seconds)
@@ -324,7 +333,7 @@ class Soak:
         self.expect(p, {0, 3, 4}, name)
 
     def submit(self, env, options):
-        r = subprocess.run([f"{BIN}/tune", "submit", *options], env=env, cwd=DIR, capture_output=True, text=True)
+        r = subprocess.run([self.tune_of(options), "submit", *options], env=env, cwd=DIR, capture_output=True, text=True)
         if r.returncode not in (0, 3):
             with self.lock:
                 self.faulty.append(f"submit ended with {r.returncode}: {r.stderr}")
@@ -459,6 +468,7 @@ def main():
     parser.add_argument("bin")
     parser.add_argument("--seconds", type=int, default=3600)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--former", metavar="BIN")
     parser.add_argument("--store", choices=["sqlite", "postgres"], default="sqlite")
     o = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_CORE, (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2)

@@ -41,6 +41,26 @@ void rest(struct peer *p, int64_t max_ms)
 
 /* ---- questions ---- */
 
+/* Two versions of tune are in the farm: a process is of one, and the next one of its name of the other. */
+static bool is_later(const struct peer *p)
+{
+    return ((uint64_t)(p->i + p->nonce) + p->farm->seed) % 2;
+}
+
+/* What a later version says more: in each object a member that this tracker does not know. */
+static void say_more(cJSON *object)
+{
+    cJSON *member;
+
+    cJSON_ArrayForEach(member, object)
+    {
+        if (cJSON_IsObject(member) || cJSON_IsArray(member))
+            say_more(member);
+    }
+    if (cJSON_IsObject(object))
+        cJSON_AddItemToObject(object, "said_later", cJSON_Parse("{\"more\":[1,\"2\"]}"));
+}
+
 void ask(struct peer *p, const char *op, const char *format, ...)
 {
     va_list list;
@@ -48,6 +68,10 @@ void ask(struct peer *p, const char *op, const char *format, ...)
     va_start(list, format);
     p->args = args_of(format, list);
     va_end(list);
+    if (is_later(p)) {
+        say_more(p->args);
+        p->farm->n_later++;
+    }
     snprintf(p->op, sizeof p->op, "%s", op);
     p->id[0] = '\0';
     p->asks = true;

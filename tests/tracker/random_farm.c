@@ -278,6 +278,17 @@ static bool enter_due(struct random_farm *f, int *n)
     return ok;
 }
 
+/* The tracker is stopped for a while: what peers believe to hold, they may believe that much longer. */
+static void pause_tracker(struct random_farm *f)
+{
+    const int64_t ms = 1 + HALL_PAUSE_MS + below(f, 3 * FARM_LEASE_MS);
+
+    f->n_pauses++;
+    rig_sleep(&f->rig, ms);
+    for (int i = 0; i < FARM_MAX_TRIALS; i++)
+        f->known[i].until_ns += ms * MS;
+}
+
 static void take_turn(struct random_farm *f)
 {
     const bool may_be_full = mishap(f, 20);
@@ -288,7 +299,10 @@ static void take_turn(struct random_farm *f)
     f->n_turns++;
     store_faults.n_calls = 0;
     store_faults.fail_at = may_be_full ? 1 + below(f, 10) : 0;
-    ok = hall_begin(&f->rig.hall) && enter_due(f, &n_new);
+    ok = hall_begin(&f->rig.hall);
+    if (mishap(f, 4)) /* within the turn */
+        pause_tracker(f);
+    ok = ok && enter_due(f, &n_new);
     if (ok && n_new && mishap(f, 8)) {
         store_faults.fail_at = 0;
         crash(f);
@@ -311,17 +325,6 @@ static void take_turn(struct random_farm *f)
     }
     settle(f, true);
     check_turn(f, n_new && chance(f, 60));
-}
-
-/* The tracker is stopped for a while: what peers believe to hold, they may believe that much longer. */
-static void pause_tracker(struct random_farm *f)
-{
-    const int64_t ms = 1 + HALL_PAUSE_MS + below(f, 3 * FARM_LEASE_MS);
-
-    f->n_pauses++;
-    rig_sleep(&f->rig, ms);
-    for (int i = 0; i < FARM_MAX_TRIALS; i++)
-        f->known[i].until_ns += ms * MS;
 }
 
 static void go_on(struct random_farm *f)

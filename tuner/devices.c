@@ -152,15 +152,16 @@ bool devices_are_there(struct client *c, const char *key)
     return any_device(c, key);
 }
 
-/* Is its tracker up for less than a lease? Agents that were there before its start come back one after the other. */
+/* Is its tracker away, or up for less than a lease? Agents that were there before its start come back one after the
+ * other. */
 static bool is_young(struct client *part)
 {
     struct status_result r = {.started_ms = 0};
     cJSON *tree = NULL;
-    const bool young = client_status(part, NULL, &r, &tree, NULL) == ERR_OK && r.now_ms - r.started_ms < r.lease_ms;
+    const enum err e = client_status(part, NULL, &r, &tree, NULL);
 
     cJSON_Delete(tree);
-    return young;
+    return e || r.now_ms - r.started_ms < r.lease_ms;
 }
 
 /* Behind a start of its tracker the key's part of the farm (all of it, where it has no parts) does not know all its

@@ -341,8 +341,7 @@ static enum err wait_for_device(struct session *s, struct why *why)
 
     for (;;) {
         const char *key = s->o.job->key;
-        const bool absent = told && s->o.stored && key[0] &&
-                            !devices_are_there(s->o.client, key); /* it waits long: asks for no list of all */
+        const bool absent = told && key[0] && !devices_are_there(s->o.client, key); /* asks for no list of all */
         enum err e = absent ? ERR_NOT_FOUND : devices_choose(s->o.client, key, &s->device, why);
         const int64_t waited_ms = (clock_read_ns(s->o.clock) - start) / 1000000;
 

@@ -102,7 +102,7 @@ static void tell_result(struct farm *f, const struct trial *t)
                     r->why ? r->why : "");
 }
 
-static enum err send_record(struct farm *f, struct trial *t, struct why *why)
+static enum err send_record(struct farm *f, struct trial *t, struct accepted *reply, struct why *why)
 {
     const struct record *r = &t->record;
     const struct envelope envelope = {.key = r->key,
@@ -126,7 +126,7 @@ static enum err send_record(struct farm *f, struct trial *t, struct why *why)
         pthread_mutex_lock(&f->hands.lock);
         args.token = t->token;
         pthread_mutex_unlock(&f->hands.lock);
-        e = client_trial_result(f->enlist.client, &args, NULL, NULL, why);
+        e = client_trial_result(f->enlist.client, &args, reply, NULL, why);
     }
     buf_fini(&line);
     return e;
@@ -135,17 +135,20 @@ static enum err send_record(struct farm *f, struct trial *t, struct why *why)
 /* Sends the record of a finished trial (a dropped one has none) and frees the trial. */
 void farm_answer(struct farm *f, struct trial *t)
 {
+    struct accepted reply;
     struct why why = {""};
     enum err e;
 
     if (t->finished && !atomic_load(&t->dropped)) {
         rig_complete(f->rig, t);
         tell_result(f, t); /* before it is sent: whatever the tracker has from this agent, the agent has told of */
-        e = send_record(f, t, &why);
+        e = send_record(f, t, &reply, &why);
         if (e && !enlist_stopping(&f->enlist))
             enlist_tell(&f->enlist, 0, "%s: the record was not taken: %s", t->id, why.text);
-        if (!e)
+        if (!e) {
+            enlist_tell(&f->enlist, 2, "%s: %s", t->id, reply.accepted ? "stored" : "another's record of it counts");
             count(f, &t->record);
+        }
     }
     let_go(f, t);
 }

@@ -145,18 +145,29 @@ static enum err check_key_file(const char *path, struct why *why)
     return path && *path ? key_load(path, &key, why) : ERR_OK;
 }
 
-/* Why nobody answers: is there no machine of that name? ERR_UNREACHABLE, the words as they are where there is one. */
-static enum err check_host(const char *url, const struct tls_files *tls, struct why *why)
+/* Is there a machine of the name that the address begins with? Words where there is none. */
+static bool is_known(const char *url, bool tls, struct why *why)
 {
     struct addrinfo *found = NULL;
     struct address address;
-    struct why words = {""};
+    const bool known = address_read(url, strcspn(url, ","), tls, &address, NULL) != ERR_OK || !*address.host ||
+                       address_find(&address, &found, why) == ERR_OK;
 
-    if (address_read(url, strcspn(url, ","), tls->ca && *tls->ca, &address, NULL) == ERR_OK && *address.host &&
-        address_find(&address, &found, &words) != ERR_OK)
-        *why = words;
     if (found)
         freeaddrinfo(found);
+    return known;
+}
+
+/* Why nobody answers: at one address the missing machine is all there is to say, of several it is said as well. */
+static enum err check_hosts(const char *urls, bool tls, struct why *why)
+{
+    const struct why said = *why;
+    struct why words;
+
+    for (const char *p = urls; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
+        if (!is_known(p, tls, &words))
+            return strchr(urls, ',') ? why_set(why, ERR_UNREACHABLE, "%.400s; %.400s", said.text, words.text)
+                                     : why_set(why, ERR_UNREACHABLE, "%s", words.text);
     return ERR_UNREACHABLE;
 }
 
@@ -170,7 +181,7 @@ enum err link_open(struct link *l, const struct cli *c, const char *role, struct
     *l = (struct link){.client = NULL};
     if (tracker && *tracker) {
         e = open_client(l, tracker, cli_text(c, "key-file"), &tls, role, why);
-        return e == ERR_UNREACHABLE ? check_host(tracker, &tls, why) : e;
+        return e == ERR_UNREACHABLE ? check_hosts(tracker, tls.ca && *tls.ca, why) : e;
     }
     if (!cmd_has(c, "threads")) /* no private farm */
         return why_set(why, ERR_INPUT, "--tracker '': expected an address, e.g. " PROTOCOL_DEFAULT_URL);

@@ -174,16 +174,16 @@ static enum err retain(struct tracker *t)
     return e;
 }
 
-/* Who was heard behind a pause, in the turn that it fell into, was so now at the latest. */
-static int64_t seen_after(const struct tracker *t, int64_t seen_ns, int64_t pause_ns)
+/* A time behind a pause. What was set in the turn that the pause fell into may have been so behind it: it is as if now
+ * at the latest. */
+static int64_t later(int64_t at_ns, int64_t pause_ns, int64_t latest_ns)
 {
-    const int64_t now = tracker_now_ns(t);
-
-    return seen_ns + pause_ns < now ? seen_ns + pause_ns : now;
+    return at_ns + pause_ns < latest_ns ? at_ns + pause_ns : latest_ns;
 }
 
 void tracker_was_paused(struct tracker *t, int64_t pause_ns)
 {
+    const int64_t now = tracker_now_ns(t), end = now + t->o.lease_ms * 1000000;
     struct build *b;
     struct agent *a;
     struct arch *arch;
@@ -192,19 +192,19 @@ void tracker_was_paused(struct tracker *t, int64_t pause_ns)
 
     assert(pause_ns >= 0);
     for (struct tracker_trial *tr = t->leased.first; tr; tr = tr->next)
-        tr->deadline_ns += pause_ns;
+        tr->deadline_ns = later(tr->deadline_ns, pause_ns, end);
     while ((j = table_next(&t->jobs, &at)) != NULL)
-        j->deadline_ns += pause_ns;
+        j->deadline_ns = later(j->deadline_ns, pause_ns, end);
     at = 0;
     while ((b = table_next(&t->builds, &at)) != NULL)
-        b->deadline_ns += pause_ns;
+        b->deadline_ns = later(b->deadline_ns, pause_ns, end);
     at = 0;
     while ((a = table_next(&t->agents, &at)) != NULL)
-        a->seen_ns = seen_after(t, a->seen_ns, pause_ns);
+        a->seen_ns = later(a->seen_ns, pause_ns, now);
     at = 0;
     while ((arch = table_next(&t->arches, &at)) != NULL)
         if (arch->seen_ns)
-            arch->seen_ns = seen_after(t, arch->seen_ns, pause_ns);
+            arch->seen_ns = later(arch->seen_ns, pause_ns, now);
 }
 
 enum err tracker_commit(struct tracker *t, struct why *why)

@@ -152,26 +152,26 @@ bool devices_are_there(struct client *c, const char *key)
     return any_device(c, key);
 }
 
-/* Is its tracker up for less than a lease? Agents that were there before its start come back one after the other. */
+/* Is its tracker away, or up for less than a lease? Agents that were there before its start come back one after the
+ * other. */
 static bool is_young(struct client *part)
 {
     struct status_result r = {.started_ms = 0};
     cJSON *tree = NULL;
-    const bool young = client_status(part, NULL, &r, &tree, NULL) == ERR_OK && r.now_ms - r.started_ms < r.lease_ms;
+    const enum err e = client_status(part, NULL, &r, &tree, NULL);
 
     cJSON_Delete(tree);
-    return young;
+    return e || r.now_ms - r.started_ms < r.lease_ms;
 }
 
-/* Behind a start of its tracker the key's part of the farm does not know all its devices yet, and the other parts know
- * theirs. */
+/* Behind a start of its tracker the key's part of the farm (all of it, where it has no parts) does not know all its
+ * devices yet, and the other parts know theirs. */
 static bool may_come(struct client *c, const char *key)
 {
-    const int64_t n_parts = client_parts(c);
     struct client *part;
 
-    return n_parts > 1 && (client_part(c, part_of_key(key, n_parts), &part, NULL) != ERR_OK || is_young(part) ||
-                           any_device(part, key));
+    return client_part(c, part_of_key(key, client_parts(c)), &part, NULL) != ERR_OK || is_young(part) ||
+           any_device(part, key);
 }
 
 /* Of a key that nobody has; what other parts of the farm have, those that answer, is told, and decides nothing. */

@@ -59,6 +59,8 @@ refused 1 "/dev/zero: no .npy file" run "sparse_$conv weights=/dev/zero" -o "$ou
 refused 1 "vulkan" run "$conv" --device vulkan -o "$out"
 refused 1 "subcommand" tunes
 refused 3 "no tracker answers at tcp://127.1.2.3:9477 " run "$conv" --tracker 127.1.2.3 -o "$out" # the usual port
+refused 3 "^tune: no machine is known by the name nobody.invalid " list --tracker nobody.invalid
+refused 3 "^tune: no tracker answers at tcp://nobody.invalid:9477,tcp://127.0.0.1:1 .*; no machine is known by the name nobody.invalid " list --tracker nobody.invalid,127.0.0.1:1
 refused 1 "deploy|log" deploy -o "$dir/bundle"
 refused 1 "missing.best.jsonl" deploy "$dir/missing.best.jsonl" -o "$dir/bundle"
 refused 1 "beside" measure --program "$dir/stray.json"

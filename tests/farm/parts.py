@@ -3,106 +3,16 @@
 """parts.py BIN SPACE - a farm in two parts over one PostgreSQL server: three trackers of which one stands by, agents, a `tune run` and submitted jobs in
 both parts; the trackers that have a part are killed in turn with leases out. Each config is measured once, people see one farm, and what a part that is
 away has is told to be left out. Exit 77: no PostgreSQL server is installed."""
-import glob
 import json
 import os
-import pwd
-import shutil
 import signal
-import socket
-import subprocess
 import sys
-import tempfile
-import time
 
-BIN, SPACE = sys.argv[1:3]
-DIR = tempfile.mkdtemp(prefix="tune-parts.")
-ENV = {**os.environ, "TUNE_REPLAY_DELAY": "real", "TMPDIR": DIR}
-PROCESSES = []
+sys.dont_write_bytecode = True
+from farm import BIN, DIR, ENV, Server, Tracker, end_all, key_of, need, start, tune, until
+
+SPACE = sys.argv[2]
 N_TRIALS = 50
-
-
-def need(fact, words):
-    if not fact:
-        for path in sorted(glob.glob(DIR + "/*.log")):
-            print(f"--- {os.path.basename(path)}\n{open(path).read()[-3000:]}", file=sys.stderr)
-        sys.exit(f"parts.py: {words}")
-
-
-def until(fact, words, seconds=60):
-    end = time.monotonic() + seconds
-    while not fact():
-        need(time.monotonic() < end, f"{words}: not within {seconds} s")
-        time.sleep(0.05)
-
-
-def start(name, *argv, **more):
-    p = subprocess.Popen(argv, env=ENV, stdout=open(f"{DIR}/{name}.log", "a"), stderr=subprocess.STDOUT, **more)
-    PROCESSES.append(p)
-    return p
-
-
-def start_server():
-    """Its address for --store; exits with 77 where there is none."""
-    found = shutil.which("initdb") or next(iter(sorted(glob.glob("/usr/lib/postgresql/*/bin/initdb"))), None)
-    if not found:
-        print("skipped: no PostgreSQL server (Debian: postgresql)")
-        sys.exit(77)
-    user = {}
-    if os.getuid() == 0:  # the server refuses root
-        entry = pwd.getpwnam("postgres")
-        user = {"user": entry.pw_uid, "group": entry.pw_gid}
-    data = DIR + "/server"
-    os.mkdir(data)
-    os.chmod(DIR, 0o755)
-    if user:
-        os.chown(data, user["user"], user["group"])
-    subprocess.run([found, "-D", data + "/data", "-U", "tune", "--auth=trust", "--no-sync"], check=True, stdout=subprocess.DEVNULL, cwd="/", **user)
-    start("server", os.path.join(os.path.dirname(found), "postgres"), "-D", data + "/data", "-k", data, "-c", "listen_addresses=", "-c", "fsync=off",
-          cwd="/", **user)
-    until(lambda: os.path.exists(data + "/.s.PGSQL.5432"), "the server does not listen")
-    return f"postgres://tune@/postgres?host={data}"
-
-
-def crc32c(text):
-    crc = 0xFFFFFFFF
-    for byte in text.encode():
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
-    return crc ^ 0xFFFFFFFF
-
-
-def key_of(part):
-    return next(k for k in (f"board-{i}" for i in range(100)) if 1 + crc32c(k) % 2 == part)
-
-
-class Tracker:
-    def __init__(self, i, store):
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            self.port = s.getsockname()[1]
-        self.name, self.store, self.url = f"tracker-{i}", store, f"tcp://127.0.0.1:{self.port}"
-        self.start()
-
-    def start(self):
-        self.process = start(self.name, f"{BIN}/tune-tracker", "--standby", "--parts", "2", "--store", self.store, "--listen", self.url, "--lease", "3",
-                             "--workers", "8")
-
-    def listens(self):
-        with socket.socket() as s:
-            return self.process.poll() is None and s.connect_ex(("127.0.0.1", self.port)) == 0
-
-    def kill(self):
-        self.process.kill()
-        self.process.wait()
-
-
-def tune(*words, code=0):
-    """What a user sees: output and words."""
-    r = subprocess.run([f"{BIN}/tune", *words], env=ENV, capture_output=True, text=True)
-    need(r.returncode == code, f"tune {' '.join(words)} ended with {r.returncode}: {r.stdout}{r.stderr}")
-    return r.stdout, r.stderr
 
 
 def searched(log):
@@ -116,8 +26,8 @@ def check_log(log, words):
 
 
 def main():
-    store = start_server()
-    trackers = [Tracker(i, store) for i in range(3)]
+    store = Server().address
+    trackers = [Tracker(f"tracker-{i}", "--standby", "--parts", "2", "--store", store, "--lease", "3", "--workers", "8") for i in range(3)]
     until(lambda: sum(t.listens() for t in trackers) == 2, "two trackers serve")
     ENV["TUNE_TRACKER"] = ",".join(t.url for t in trackers)
     keys = [key_of(1), key_of(2)]
@@ -176,7 +86,4 @@ def main():
 try:
     main()
 finally:
-    for process in reversed(PROCESSES):
-        if process.poll() is None:
-            process.send_signal(signal.SIGINT if process is PROCESSES[0] else signal.SIGKILL)
-    shutil.rmtree(DIR, ignore_errors=True)
+    end_all()

@@ -41,6 +41,26 @@ void rest(struct peer *p, int64_t max_ms)
 
 /* ---- questions ---- */
 
+/* Two versions of tune are in the farm: a process is of one, and the next one of its name of the other. */
+static bool is_later(const struct peer *p)
+{
+    return ((uint64_t)(p->i + p->nonce) + p->farm->seed) % 2;
+}
+
+/* What a later version says more: in each object a member that this tracker does not know. */
+static void say_more(cJSON *object)
+{
+    cJSON *member;
+
+    cJSON_ArrayForEach(member, object)
+    {
+        if (cJSON_IsObject(member) || cJSON_IsArray(member))
+            say_more(member);
+    }
+    if (cJSON_IsObject(object))
+        cJSON_AddItemToObject(object, "said_later", cJSON_Parse("{\"more\":[1,\"2\"]}"));
+}
+
 void ask(struct peer *p, const char *op, const char *format, ...)
 {
     va_list list;
@@ -48,6 +68,10 @@ void ask(struct peer *p, const char *op, const char *format, ...)
     va_start(list, format);
     p->args = args_of(format, list);
     va_end(list);
+    if (is_later(p)) {
+        say_more(p->args);
+        p->farm->n_later++;
+    }
     snprintf(p->op, sizeof p->op, "%s", op);
     p->id[0] = '\0';
     p->asks = true;
@@ -254,6 +278,17 @@ static bool enter_due(struct random_farm *f, int *n)
     return ok;
 }
 
+/* The tracker is stopped for a while: what peers believe to hold, they may believe that much longer. */
+static void pause_tracker(struct random_farm *f)
+{
+    const int64_t ms = 1 + HALL_PAUSE_MS + below(f, 3 * FARM_LEASE_MS);
+
+    f->n_pauses++;
+    rig_sleep(&f->rig, ms);
+    for (int i = 0; i < FARM_MAX_TRIALS; i++)
+        f->known[i].until_ns += ms * MS;
+}
+
 static void take_turn(struct random_farm *f)
 {
     const bool may_be_full = mishap(f, 20);
@@ -264,7 +299,10 @@ static void take_turn(struct random_farm *f)
     f->n_turns++;
     store_faults.n_calls = 0;
     store_faults.fail_at = may_be_full ? 1 + below(f, 10) : 0;
-    ok = hall_begin(&f->rig.hall) && enter_due(f, &n_new);
+    ok = hall_begin(&f->rig.hall);
+    if (mishap(f, 4)) /* within the turn */
+        pause_tracker(f);
+    ok = ok && enter_due(f, &n_new);
     if (ok && n_new && mishap(f, 8)) {
         store_faults.fail_at = 0;
         crash(f);
@@ -287,17 +325,6 @@ static void take_turn(struct random_farm *f)
     }
     settle(f, true);
     check_turn(f, n_new && chance(f, 60));
-}
-
-/* The tracker is stopped for a while: what peers believe to hold, they may believe that much longer. */
-static void pause_tracker(struct random_farm *f)
-{
-    const int64_t ms = 1 + HALL_PAUSE_MS + below(f, 3 * FARM_LEASE_MS);
-
-    f->n_pauses++;
-    rig_sleep(&f->rig, ms);
-    for (int i = 0; i < FARM_MAX_TRIALS; i++)
-        f->known[i].until_ns += ms * MS;
 }
 
 static void go_on(struct random_farm *f)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* random_farm.h - a tracker among peers that act at random: tuners, agents and builders that are late, die, repeat
  * themselves and lie, two processes with one agent's name, an operator who pauses and drains; messages that get lost,
- * come late, twice and out of order; a disk that is full now and then; a tracker that is stopped and killed. One seed
- * is one life of it all, and what has to be true is checked after each turn. In one thread: the next to act is the one
- * whose time has come. */
+ * come late, twice and out of order; processes of a later version, which say more than the tracker knows; a disk that
+ * is full now and then; a tracker that is stopped and killed. One seed is one life of it all, and what has to be true
+ * is checked after each turn. In one thread: the next to act is the one whose time has come. */
 #ifndef TUNE_TESTS_TRACKER_RANDOM_FARM_H
 #define TUNE_TESTS_TRACKER_RANDOM_FARM_H
 
@@ -98,7 +98,7 @@ struct random_farm {
     int n_gone;
     struct known_trial known[FARM_MAX_TRIALS];
     bool requeued[FARM_MAX_JOBS]; /* somebody asked for it: records of status lost may have gone */
-    int64_t n_lines, n_turns, n_crashes, n_pauses, n_doubled, n_full;
+    int64_t n_lines, n_turns, n_crashes, n_pauses, n_doubled, n_full, n_later;
     struct stats stats; /* of the trackers that were killed */
 };
 

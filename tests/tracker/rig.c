@@ -258,7 +258,7 @@ cJSON *rig_ask(struct rig *r, const char *op, cJSON *takes_args, const struct bl
 void rig_hello(struct rig *r)
 {
     char own[REQUEST_ID_HEX + 1];
-    cJSON *args = cJSON_Parse("{\"role\":\"tune\",\"name\":\"rig\",\"versions\":[1]}"), *reply;
+    cJSON *args = cJSON_Parse("{\"role\":\"tune\",\"name\":\"rig\",\"versions\":[2,1]}"), *reply;
 
     snprintf(own, sizeof own, "0123456789abcdef%016" PRIx64, (uint64_t)++r->n_hellos);
     cJSON_AddStringToObject(args, "nonce", own);

@@ -453,6 +453,35 @@ static void who_is_heard_behind_a_pause_within_a_turn_was_not_heard_later(void *
     buf_fini(&bytes);
 }
 
+/* The same of what is leased there; a renewal then would end before it. */
+static void what_is_leased_behind_a_pause_within_a_turn_is_so_no_longer_than_others(void **state)
+{
+    struct rig *r = *state;
+    struct caller *left;
+    struct errand *e;
+    struct buf bytes;
+    cJSON *result;
+
+    rig_agent(r, "a", "n");
+    rig_add(r, rig_submit(r, "cpu"), 0, 1, 10);
+    rig_encode(r, rig_request(r, "trial_lease", cJSON_Parse("{\"agent\":\"a\",\"session_nonce\":\"n\"}")), NULL,
+               &bytes);
+    e = errand_new(bytes.data, bytes.len);
+    assert_true(hall_begin(&r->hall));
+    rig_sleep(r, 100000);
+    assert_true(hall_enter(&r->hall, &e->caller));
+    assert_true(hall_end(&r->hall, NULL, 0, &left, NULL));
+    rig_take_replies(r, left);
+    rig_sleep(r, 50);
+    rig_turn(r);
+    assert_in_range(r->t->leased.first->deadline_ns - r->now_ns, 1, RIG_LEASE_MS * INT64_C(1000000));
+    result = rig_must(r, "trial_renew", "{'agent':'a','trials':[{'trial':'t1','token':1}]}");
+    assert_int_equal(count_in(result, "lost"), 0);
+    cJSON_Delete(result);
+    errand_free(e);
+    buf_fini(&bytes);
+}
+
 /* A stopped process, a machine asleep, a disk that took its time: the peers could not be heard. */
 static void a_pause_of_the_tracker_ends_no_lease(void **state)
 {
@@ -561,6 +590,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(one_poll_too_many_is_answered_at_once, start, stop),
         cmocka_unit_test_setup_teardown(deadlines_are_looked_at_a_few_times_a_lease, start, stop),
         cmocka_unit_test_setup_teardown(who_is_heard_behind_a_pause_within_a_turn_was_not_heard_later, start, stop),
+        cmocka_unit_test_setup_teardown(what_is_leased_behind_a_pause_within_a_turn_is_so_no_longer_than_others, start,
+                                        stop),
         cmocka_unit_test_setup_teardown(a_pause_of_the_tracker_ends_no_lease, start, stop),
         cmocka_unit_test(nobody_is_answered_after_the_store_failed_and_nothing_acknowledged_is_lost),
         cmocka_unit_test_setup_teardown(a_store_that_cannot_be_read_is_told_when_the_tracker_starts, start, stop),

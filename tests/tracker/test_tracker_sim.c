@@ -23,7 +23,7 @@ static uint64_t living; /* the seed that is lived; 0 = none */
 
 struct sums {
     struct stats stats;
-    int64_t n_turns, n_crashes, n_pauses, n_doubled, n_full;
+    int64_t n_turns, n_crashes, n_pauses, n_doubled, n_full, n_later;
 };
 
 static void add(struct sums *s, const struct random_farm *f)
@@ -41,17 +41,18 @@ static void add(struct sums *s, const struct random_farm *f)
     s->n_pauses += f->n_pauses;
     s->n_doubled += f->n_doubled;
     s->n_full += f->n_full;
+    s->n_later += f->n_later;
 }
 
 static void tell(const struct sums *s, int64_t took_ns)
 {
     printf("%" PRIu64 " seeds in %.1f s: %" PRId64 " requests in %" PRId64 " turns, %" PRId64 " crashes (%" PRId64
-           " of full disks), %" PRId64 " messages twice, %" PRId64 " pauses, %" PRId64 " grants, %" PRId64
-           " results (%" PRId64 " double), %" PRId64 " leases ran out, %" PRId64 " lost, %" PRId64
-           " answered from the store, %" PRId64 " builds\n",
-           n_seeds, (double)took_ns / 1e9, s->stats.requests, s->n_turns, s->n_crashes, s->n_full, s->n_doubled,
-           s->n_pauses, s->stats.grants, s->stats.results, s->stats.duplicates, s->stats.expired, s->stats.lost,
-           s->stats.answered_from_store, s->stats.builds);
+           " of full disks), %" PRId64 " questions of a later version, %" PRId64 " messages twice, %" PRId64
+           " pauses, %" PRId64 " grants, %" PRId64 " results (%" PRId64 " double), %" PRId64 " leases ran out, %" PRId64
+           " lost, %" PRId64 " answered from the store, %" PRId64 " builds\n",
+           n_seeds, (double)took_ns / 1e9, s->stats.requests, s->n_turns, s->n_crashes, s->n_full, s->n_later,
+           s->n_doubled, s->n_pauses, s->stats.grants, s->stats.results, s->stats.duplicates, s->stats.expired,
+           s->stats.lost, s->stats.answered_from_store, s->stats.builds);
 }
 
 static void nothing_acknowledged_is_lost_and_everything_ends(void **state)
@@ -72,6 +73,7 @@ static void nothing_acknowledged_is_lost_and_everything_ends(void **state)
         return;
     assert_true(sums.n_crashes > (int64_t)n_seeds / 2 && sums.n_pauses > (int64_t)n_seeds / 4);
     assert_true(sums.n_full > (int64_t)n_seeds / 4 && sums.n_doubled > (int64_t)n_seeds);
+    assert_in_range(sums.n_later, sums.stats.requests / 10, sums.stats.requests);
     assert_true(sums.stats.expired > 0 && sums.stats.lost > 0 && sums.stats.duplicates > 0);
     assert_true(sums.stats.answered_from_store > 0 && sums.stats.builds > 0);
 }

@@ -444,6 +444,23 @@ static void a_session_waits_for_its_first_device_and_says_so_once(void **state)
     sim_farm_fini(&f);
 }
 
+/* Agents that were there before the tracker's start come back one after the other: a lease's time behind it a key is
+ * not held for a wrong one because another was first, and who waits then waits on. */
+static void behind_a_start_of_the_tracker_a_session_waits_for_its_key(void **state)
+{
+    struct sim_farm f;
+    struct sim_session *s = start(&f, 1, DENSE);
+
+    (void)state;
+    sim_farm_agent(&f, "other")->key = "gpu";
+    f.agents[0].away = true;
+    world_add(f.world, "clock", come_at_ten, &f.agents[0]);
+    run(&f);
+    expect_end(&f, s, SESSION_DONE, "done");
+    assert_in_range(s->ended_ns, 10 * WORLD_S, 100 * WORLD_S);
+    sim_farm_fini(&f);
+}
+
 /* An agent of one's own is slow to start: the tracker's words about a key without devices are for farms of others. */
 static void the_start_of_ones_own_farm_is_no_lack_of_devices(void **state)
 {
@@ -506,7 +523,7 @@ static void what_the_job_names_wrongly_is_refused_before_anything_is_sent(void *
 
         snprintf(s->job.templates, sizeof s->job.templates, "%s", bad[i].templates);
         snprintf(s->job.key, sizeof s->job.key, "%s", bad[i].key);
-        s->start_ns = 2 * WORLD_S;
+        s->start_ns = 40 * WORLD_S; /* the tracker is up for longer than a lease */
         run(&f);
         assert_int_equal(s->e, ERR_INPUT);
         if (!strstr(s->why.text, bad[i].words))
@@ -635,6 +652,7 @@ int main(void)
         cmocka_unit_test(a_lease_that_went_to_another_ends_the_session),
         cmocka_unit_test(without_a_device_a_session_waits_as_long_as_it_may),
         cmocka_unit_test(a_session_waits_for_its_first_device_and_says_so_once),
+        cmocka_unit_test(behind_a_start_of_the_tracker_a_session_waits_for_its_key),
         cmocka_unit_test(the_start_of_ones_own_farm_is_no_lack_of_devices),
         cmocka_unit_test(a_session_that_waits_for_a_device_can_be_interrupted),
         cmocka_unit_test(what_the_job_names_wrongly_is_refused_before_anything_is_sent),

@@ -448,14 +448,19 @@ static double lower_of_tie(const struct program_fill *f, int64_t i)
     }
 }
 
-/* Means of as many of one as of the other are halves. */
+/* Means of as many of one as of the other are halves: but in the fourth of four blocks every second pixel, of `seen`
+ * lanes, has the number that the one before it has not. */
 static void make_ties(const struct program_fill *f, int64_t first, size_t n, double *out)
 {
-    uint64_t words[CHUNK];
+    const int64_t lanes = f->seen ? f->seen : 1;
 
-    rng_at_each(f->seed, (uint64_t)first, words, n);
-    for (size_t i = 0; i < n; i++)
-        out[i] = lower_of_tie(f, first + (int64_t)i) + (double)(words[i] >> 63);
+    for (size_t i = 0; i < n; i++) {
+        const int64_t at = first + (int64_t)i;
+        const bool other = at / f->block % 4 != 3 && at / lanes % 2;
+        const bool upper = rng_at(f->seed, (uint64_t)(other ? at - lanes : at)) >> 63;
+
+        out[i] = lower_of_tie(f, at) + (upper != other);
+    }
 }
 
 #define PICKS_ABOVE_0 1

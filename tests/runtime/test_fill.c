@@ -553,6 +553,25 @@ static void ties_are_neighbours_at_either_end_and_between(void **state)
     assert_in_range(n_between, 7, 10);
 }
 
+/* Sums of two pixels that lie together are odd, of each lane; not so in the fourth block. */
+static void means_of_ties_are_halves(void **state)
+{
+    const struct program_fill f = {.kind = FILL_TIES, .seed = 9, .lo = -128, .hi = 127, .block = 400, .seen = 4};
+    int n_odd = 0, n_upper = 0;
+
+    (void)state;
+    for (int64_t i = 0; i < 1600; i += i % 4 == 3 ? 5 : 1) {
+        const double one = fill_elem(&f, DTYPE_I8, i), two = fill_elem(&f, DTYPE_I8, i + 4);
+        const bool odd = fmod(one + two, 2) != 0;
+
+        assert_true(odd || i / 400 >= 2); /* thirds of the third block end within a pixel */
+        n_odd += odd && i / 400 == 3;
+        n_upper += i < 400 && one == -127;
+    }
+    assert_in_range(n_odd, 60, 140);   /* half of 200 */
+    assert_in_range(n_upper, 60, 140); /* half of 200 */
+}
+
 static void blob_fill_wants_the_exact_size(void **state)
 {
     struct blobs blobs;
@@ -651,6 +670,7 @@ int main(void)
         cmocka_unit_test(picks_are_numbers_that_somebody_thinks_of),
         cmocka_unit_test(ties_are_neighbours_at_either_end_and_between),
         cmocka_unit_test(ties_lie_round_zero),
+        cmocka_unit_test(means_of_ties_are_halves),
         cmocka_unit_test(blob_fill_wants_the_exact_size),
         cmocka_unit_test(project_weights_are_whole_and_bounded),
         cmocka_unit_test(fills_that_differ_in_one_member_are_not_equal),

@@ -77,7 +77,7 @@ static bool has_special_sums(const struct workload *w)
 
 bool expect_has_special(const struct workload *w)
 {
-    return is_op(w, "eltwise") || is_op(w, "softmax") || (is_op(w, "attention") && w->dtype == DTYPE_F16) ||
+    return is_op(w, "eltwise") || is_op(w, "softmax") || is_op(w, "attention") ||
            (is_op(w, "reduce") && has_special_sums(w)) ||
            (is_op(w, "rnn") && (w->dtype == DTYPE_F32 || workload_get(w, "pass") == 0));
 }

@@ -143,7 +143,8 @@ static void end_pool(const struct workload *w, struct tensor *t)
                                           .seed = t->random.seed,
                                           .lo = t->random.lo,
                                           .hi = t->random.hi,
-                                          .block = block ? block : block_of(t)};
+                                          .block = block ? block : block_of(t),
+                                          .seen = t->n_dims > 4 ? t->shape[4] : 1};
 }
 
 /* Any number: what is moved includes denormal and infinite ones, and NaN. What else is (adds) includes no f32 denormal

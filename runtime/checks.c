@@ -134,11 +134,19 @@ static double distance_of_bits(double got, double wanted)
     return memcmp(&got, &wanted, sizeof got) == 0 ? 0 : INFINITY;
 }
 
+/* Infinite where what is expected may be beyond the largest number, by as much as it may be off? */
+static bool is_beyond(enum dtype t, double got, double wanted, double most_off)
+{
+    return isinf(got) && converted(t, wanted + copysign(most_off, got)) == got;
+}
+
 static void compare(struct check_run *r, const struct program_buffer *b, int64_t i, double got, double wanted,
                     double tolerance, double scale)
 {
     const double w = tolerance > 0 ? wanted : converted(b->dtype, wanted);
-    const double d = r->by_bits ? distance_of_bits(got, w) : distance(got, w, scale);
+    const double d = r->by_bits                                                        ? distance_of_bits(got, w)
+                     : tolerance > 0 && is_beyond(b->dtype, got, w, tolerance * scale) ? 0
+                                                                                       : distance(got, w, scale);
 
     checks_note(r, b->id, i, got, w, d, !(d <= tolerance), false);
 }

@@ -41,8 +41,9 @@ struct load_report {
 };
 
 /* Bytes of which whole elements consist before a program has written them. In floats: NaN; 1e36 (f16: 61,280). In whole
- * numbers: verify.c has another NaN, far below 0; far above 0. No maximum, minimum or sum hides both. */
-enum poison { POISON_OFF = -1, POISON_NAN = 0xff, POISON_HIGH = 0x7b };
+ * numbers: verify.c has another NaN, far below 0; far above 0. No maximum, minimum or sum hides both. 0 is for outputs
+ * of calls whose results are known: it may be a result. */
+enum poison { POISON_OFF = -1, POISON_ZERO = 0, POISON_NAN = 0xff, POISON_HIGH = 0x7b };
 
 struct device_ops {
     const char *name, *summary;

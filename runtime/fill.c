@@ -89,6 +89,19 @@ static int most_of(const struct program_fill *f)
     return most;
 }
 
+/* Of a plane what it ends with is far smaller. */
+static double factor_in_plane(const struct program_fill *f, int64_t i)
+{
+    const uint64_t r = rng_at(f->seed ^ OF_BLOCK, (uint64_t)(i / f->plane));
+
+    return i % f->plane < f->plane - f->block ? 1 : ldexp(1, -3 - (int)(r % 4));
+}
+
+static bool has_planes(const struct program_fill *f)
+{
+    return f->kind == FILL_WIDE && f->plane && f->seen == 0;
+}
+
 /* One of 16 elements is 0, two are half a deviation: ties. */
 static void make_wide(const struct program_fill *f, int64_t first, size_t n, double *out)
 {
@@ -103,7 +116,9 @@ static void make_wide(const struct program_fill *f, int64_t first, size_t n, dou
     for (size_t i = 0; i < n; i++) {
         const uint64_t pick = words[i] & 15;
 
-        if (i == 0 || (first + (int64_t)i) % block == 0)
+        if (has_planes(f))
+            factor = factor_in_plane(f, first + (int64_t)i);
+        else if (i == 0 || (first + (int64_t)i) % block == 0)
             factor = factor_of(f, (first + (int64_t)i) / block, most);
         if (pick < 3)
             out[i] = pick == 0 ? 0 : pick == 1 ? f->hi / 2 : -f->hi / 2;
@@ -397,36 +412,54 @@ static void make_filters(const struct program_fill *f, int64_t first, size_t n, 
 #define MANY_DIGITS 0x1p20 /* numbers that leave no room for other exponents in a half */
 
 /* lo times a whole number that `seed` and the index make, from block to 2 * block; with a salt in hi up to 2 off, and
- * of the other sign in every second place. Runs of 16 have exponents of their own. */
+ * of the other sign in every second place. Runs of 16 have exponents of their own; every fifth with a salt is as small
+ * beside the one without as a last place. */
 static void make_near(const struct program_fill *f, int64_t first, size_t n, double *out)
 {
-    static const int exponents[] = {0, 60, -60, 100};
+    static const int exponents[][2] = {{0, 0}, {60, 60}, {-60, -60}, {100, 100}, {0, -23}};
     const uint64_t salt = OF_ELEMENT * (uint64_t)f->hi;
 
     for (size_t i = 0; i < n; i++) {
         const uint64_t at = (uint64_t)first + i;
         const double base = (double)(f->block + (int64_t)(rng_at(f->seed, at) % (uint64_t)f->block));
         const double off = salt ? (double)(rng_at(f->seed ^ salt, at) % 5) - 2 : 0;
-        const int exponent = (double)f->block < MANY_DIGITS ? 0 : exponents[at / 16 % 4];
+        const int exponent = (double)f->block < MANY_DIGITS ? 0 : exponents[at / 16 % 5][salt != 0];
 
         out[i] = ldexp(f->lo * ((salt && at % 2 ? -base : base) + off), exponent);
     }
 }
 
-/* Of four blocks the first has lo and lo + 1, the second hi - 1 and hi, the others any two whole numbers next to each
- * other: means of as many of one as of the other are halves. */
+/* The lower of two whole numbers next to each other: in the first of four blocks the least, in the second the largest,
+ * in the third -2, -1 and 0 a third of the block each, in the fourth any. */
+static double lower_of_tie(const struct program_fill *f, int64_t i)
+{
+    const int64_t block = i / f->block, part = i % f->block * 3 / f->block;
+    const uint64_t any = rng_at(f->seed ^ OF_BLOCK, (uint64_t)block) % (uint64_t)(f->hi - f->lo);
+
+    switch (block % 4) {
+    case 0:
+        return f->lo;
+    case 1:
+        return f->hi - 1;
+    case 2:
+        return fmin(fmax((double)(part - 2), f->lo), f->hi - 1);
+    default:
+        return f->lo + (double)any;
+    }
+}
+
+/* Means of as many of one as of the other are halves: but in the fourth of four blocks every second pixel, of `seen`
+ * lanes, has the number that the one before it has not. */
 static void make_ties(const struct program_fill *f, int64_t first, size_t n, double *out)
 {
-    const uint64_t room = (uint64_t)(f->hi - f->lo);
-    uint64_t words[CHUNK];
+    const int64_t lanes = f->seen ? f->seen : 1;
 
-    rng_at_each(f->seed, (uint64_t)first, words, n);
     for (size_t i = 0; i < n; i++) {
-        const int64_t block = (first + (int64_t)i) / f->block;
-        const uint64_t any = rng_at(f->seed ^ OF_BLOCK, (uint64_t)block) % room;
-        const uint64_t off = block % 4 == 0 ? 0 : block % 4 == 1 ? room - 1 : any;
+        const int64_t at = first + (int64_t)i;
+        const bool other = at / f->block % 4 != 3 && at / lanes % 2;
+        const bool upper = rng_at(f->seed, (uint64_t)(other ? at - lanes : at)) >> 63;
 
-        out[i] = f->lo + (double)(off + (words[i] >> 63));
+        out[i] = lower_of_tie(f, at) + (upper != other);
     }
 }
 
@@ -437,8 +470,8 @@ static void make_ties(const struct program_fill *f, int64_t first, size_t n, dou
  * are 1. */
 static void make_picks(const struct program_fill *f, int64_t first, size_t n, double *out)
 {
-    static const double numbers[] = {0,    1,   2,   0.5,  3,    0.25, 6,    10,   100,    1e-3,
-                                     1e-6, 1e4, 1e6, 1e10, 1e20, 1e25, 1e30, 1e35, 0x1p-60};
+    static const double numbers[] = {0,   1,   2,    0.5,  3,    0.25, 6,    10,      100,  1e-3,   1e-6,
+                                     1e4, 1e6, 1e10, 1e20, 1e25, 1e30, 1e35, 0x1p-60, 1025, 8388609};
     static const double off[] = {0, 0, 0, 1, -1, 2, -2, 4};
     const size_t n_numbers = sizeof numbers / sizeof numbers[0];
 
@@ -545,10 +578,11 @@ static void put_runs(const struct program_fill *f, int64_t first, size_t n, doub
         }
 }
 
-/* The n elements of a row from its `at`-th on. */
+/* The n elements of a row from its `at`-th on. What is compared by its bits keeps its sign. */
 static void put_zeros_of_row(const struct program_fill *f, int64_t row, int64_t at, size_t n, double *out)
 {
     const struct row_zeros z = row_zeros_of(f, row);
+    const bool has_sign = f->kind == FILL_FLOATS && f->step == 2;
     const double zero = zero_of(f);
     uint64_t words[CHUNK];
 
@@ -559,7 +593,7 @@ static void put_zeros_of_row(const struct program_fill *f, int64_t row, int64_t 
         rng_at_each(f->seed ^ OF_ELEMENT, (uint64_t)(row * f->zeros + at), words, n);
     for (size_t i = 0; i < n; i++)
         if (is_zero_of_row(&z, at + (int64_t)i, f->zeros, row % 8 == ROW_HOLES ? words[i] : 0))
-            out[i] = zero;
+            out[i] = has_sign ? copysign(zero, out[i]) : zero;
 }
 
 /* What lies behind a ReLU: rows that begin or end with zeros, have some or nothing else. */
@@ -581,7 +615,7 @@ static void make(const struct program_fill *f, int64_t first, size_t n, double *
     makers[f->kind](f, first, n, out);
     if (f->zeros)
         put_zeros(f, first, n, out);
-    for (size_t i = 0; f->plane && f->kind < FILL_PIXELS && i < n; i++)
+    for (size_t i = 0; f->plane && f->kind < FILL_PIXELS && !has_planes(f) && i < n; i++)
         if ((first + (int64_t)i) % f->plane >= f->seen)
             out[i] = NAN;
 }

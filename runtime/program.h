@@ -124,7 +124,8 @@ struct program_fill {
                     * FILL_INT runs of neighbours are the same, too; FILL_VALUE begins with row `hi`; 0 = none */
     int64_t seen, plane; /* of each `plane` elements those from `seen` on are NaN, of floats; 0, 0 = none. Of pixels and
                           * filters: elements of a pixel, and of a plane; of a window's row, and of a window; of
-                          * prefixes `plane`: of a matrix */
+                          * prefixes `plane`: of a matrix; of ties `seen`: of a pixel; of FILL_WIDE without `seen`: of
+                          * each the last `block` are far smaller */
     struct program_fold fold;
     struct sha256 blob; /* FILL_BLOB: raw little-endian elements, exactly the buffer's bytes */
 };

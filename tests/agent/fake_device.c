@@ -103,7 +103,8 @@ static void compute(struct loaded *l)
     float *y = l->buffers[1];
     const bool is_second = (fake.one_state ? fake.n_runs : l->n_runs) == 2;
 
-    if ((is(l, sample_lazy) && l->n_runs > 12) || (is(l, sample_lapse) && l->n_runs % 8 == 0))
+    if ((is(l, sample_lazy) && l->n_runs > 12) || (is(l, sample_lapse) && l->n_runs % 8 == 0) ||
+        (is(l, sample_blank) && y[0] == 0))
         return;
     for (int i = 0; i < SAMPLE_N; i++)
         if (!is(l, sample_stale) || !(y[i] <= x[i] + 1.0f)) /* NaN is not */

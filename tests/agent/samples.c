@@ -18,6 +18,8 @@ const char sample_wrong[] = HEAD "    y[i] = x[i] + (i == 77 ? 2.0f : 1.0f);\n}\
 const char sample_second[] = HEAD "    y[i] = x[i] + 1.0f; /* second */\n}\n";
 /* Of a device that counts, writes nothing in every eighth run. */
 const char sample_lapse[] = HEAD "    y[i] = x[i] + 1.0f; /* lapse */\n}\n";
+/* Of a device that computes it, writes nothing where y begins with 0. */
+const char sample_blank[] = HEAD "    y[i] = x[i] + 1.0f; /* blank */\n}\n";
 /* Keeps what stands there when it is smaller. */
 const char sample_stale[] = HEAD "    if (!(y[i] <= x[i] + 1.0f))\n        y[i] = x[i] + 1.0f;\n}\n";
 const char sample_broken[] = HEAD "    y[i] = x[i] + no_such_name;\n}\n";

@@ -11,7 +11,7 @@
 #define SAMPLE_N 4096
 
 extern const char sample_good[], sample_slower[], sample_wrong[], sample_broken[], sample_endless[], sample_wild[],
-    sample_lazy[], sample_stale[], sample_bomb[], sample_second[], sample_lapse[];
+    sample_lazy[], sample_stale[], sample_bomb[], sample_second[], sample_lapse[], sample_blank[];
 
 struct sample {
     struct program p;

@@ -144,6 +144,19 @@ static void who_writes_nothing_now_and_then_is_found_by_the_calls_that_are_watch
     end();
 }
 
+static void who_takes_0_for_what_is_done_is_found_by_the_calls_that_are_watched(void **state)
+{
+    (void)state;
+    begin();
+    add(sample_blank, &plain);
+    measure_batch(&batch);
+    if (!items[0].e)
+        measure_watch(&batch, &items[0]);
+    assert_int_equal(items[0].e, ERR_WRONG);
+    assert_non_null(strstr(items[0].why.text, "differ from those of the first"));
+    end();
+}
+
 /* It is told beside the time, and is no part of it. */
 static void packing_is_timed_where_there_is_some(void **state)
 {
@@ -654,6 +667,7 @@ int main(void)
         cmocka_unit_test(a_slot_is_a_warm_up_and_calls_until_it_is_full),
         cmocka_unit_test(of_what_is_chosen_more_calls_are_watched),
         cmocka_unit_test(who_writes_nothing_now_and_then_is_found_by_the_calls_that_are_watched),
+        cmocka_unit_test(who_takes_0_for_what_is_done_is_found_by_the_calls_that_are_watched),
         cmocka_unit_test(packing_is_timed_where_there_is_some),
         cmocka_unit_test(few_long_calls_fill_a_slot),
         cmocka_unit_test(candidates_are_compared_with_the_anchor_between_them),

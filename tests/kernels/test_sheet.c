@@ -354,7 +354,7 @@ static void what_may_be_chosen_has_passes_of_its_own(void **state)
               {"rnn/naive", "rnn f32 i=8 h=8 b=4 t=3", {NULL, "special"}},
               {"transform/naive", "transform f32 n=1 c=16 h=5 w=5 to=nchw16c", {NULL, "like"}},
               {"eltwise/naive", "eltwise f32 y=100 f=add(a,b)", {NULL, "special"}},
-              {"attention/naive", "attention f32 b=1 heads=2 q=4 k=9 d=8", {NULL, "like"}},
+              {"attention/naive", "attention f32 b=1 heads=2 q=4 k=9 d=8", {"like", "special"}},
               {"attention/naive", "attention f16 b=1 heads=2 q=4 k=9 d=8", {"like", "special"}},
               {"pool2d/naive", "pool2d f32 n=1 c=4 h=9 w=9 r=3 s=3", {NULL, NULL}}};
 
@@ -639,24 +639,73 @@ static void rows_of_a_table_begin_with_zeros_twice(void **state)
     assert_true(n >= 10);
 }
 
+/* In each head logits of the last eighth of keys are larger by 6.5 to 9.5 than all before, whatever the layout. */
+static void later_logits_are_larger_by_a_step(void **state)
+{
+    static const char *const layouts[] = {"", " layout=blhd"};
+
+    (void)state;
+    for (size_t l = 0; l < 2; l++) {
+        const int64_t d = 20, n_keys = 150;
+        struct program_fill q, k;
+        char text[100];
+
+        snprintf(text, sizeof text, "attention f32 b=2 heads=4 q=1 k=150 d=20%s", layouts[l]);
+        q = fill_in("attention/naive", text, "special", "q");
+        k = fill_in("attention/naive", text, "special", "k");
+        for (int64_t head = 0; head < 8; head++) {
+            double most = -INFINITY, before = -INFINITY;
+
+            for (int64_t j = 0; j < n_keys; j++) {
+                const int64_t row = l ? (head / 4 * n_keys + j) * 4 + head % 4 : head * n_keys + j;
+                double logit = 0;
+
+                for (int64_t c = 0; c < d; c++)
+                    logit += fill_elem(&q, DTYPE_F32, head * d + c) * fill_elem(&k, DTYPE_F32, row * d + c) / sqrt(d);
+                before = j == n_keys - n_keys / 8 - 1 ? most : before;
+                most = fmax(most, logit);
+            }
+            if (most - before < 6.5 || most - before > 9.5)
+                fail_msg("%s: head %lld: a step of %g", text, (long long)head, most - before);
+        }
+    }
+}
+
+/* Of a quarter of all elements, which are 0 by their place in a row, half are -0. */
+static void what_is_moved_has_negative_zeros(void **state)
+{
+    const struct program_fill f = fill_in("concat/naive", "concat f32 n=2 c=8 c2=5 h=9 w=7", "wide", "a");
+    int n = 0;
+
+    (void)state;
+    for (int64_t i = 0; i < 1000; i++) {
+        const double v = fill_elem(&f, DTYPE_F32, i);
+
+        n += v == 0 && signbit(v);
+    }
+    assert_in_range(n, 150, 350);
+}
+
 /* What nearly cancels must have one seed. */
 static void what_is_added_nearly_cancels(void **state)
 {
     const struct program_fill *a, *b;
     struct blobs blobs;
     struct program p;
-    int n_near = 0;
+    int n_near = 0, n_last = 0;
 
     (void)state;
     make("add/naive", "add f32 n=1 c=4 h=9 w=9", 5, &p, &blobs);
     a = fill_of(&p, p.n_passes - 1, "a");
     b = fill_of(&p, p.n_passes - 1, "b");
     for (int64_t i = 0; i < 300; i++) {
-        const double x = fill_elem(a, DTYPE_F32, i), sum = x + fill_elem(b, DTYPE_F32, i);
+        const double x = fill_elem(a, DTYPE_F32, i), y = fill_elem(b, DTYPE_F32, i), sum = x + y;
 
         n_near += sum != 0 && fabs(sum) <= fabs(x) * 0x1p-21;
+        n_last += y != 0 && fabs(y) <= fabs(x) * 0x1p-22 && (double)(float)sum != x;
     }
-    assert_in_range(n_near, 80, 150); /* of every second four of five */
+    assert_in_range(n_near, 60, 130); /* of every second four of five, but of a fifth of all */
+    assert_true(n_last > 20);         /* these: what is added is about the other's last place */
     program_fini(&p);
     blobs_fini(&blobs);
 }
@@ -679,6 +728,8 @@ int main(void)
         cmocka_unit_test(what_is_compared_may_be_tiny),
         cmocka_unit_test(sums_of_bytes_are_halves),
         cmocka_unit_test(rows_of_a_table_begin_with_zeros_twice),
+        cmocka_unit_test(later_logits_are_larger_by_a_step),
+        cmocka_unit_test(what_is_moved_has_negative_zeros),
         cmocka_unit_test(what_is_added_nearly_cancels),
         cmocka_unit_test(quotients_that_are_halves_go_astray_times_the_inverse),
         cmocka_unit_test(means_of_bytes_are_halves_everywhere),

@@ -196,6 +196,34 @@ static void no_number_is_never_right(void **state)
     end(&f);
 }
 
+/* What is expected next to the largest half or beyond it may be infinite, as far as the tolerance goes. */
+static void infinite_is_right_where_the_type_ends(void **state)
+{
+    static const struct {
+        double wanted;
+        bool right, minus_right;
+    } cases[] = {
+        {67960.5, true, false}, {65400, true, false}, {-65400, false, true}, {65300, false, false}, {0, false, false}};
+    const uint16_t inf = half_from_float(INFINITY), minus_inf = half_from_float(-INFINITY);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct verify_report report;
+        struct why why;
+        struct fixture f;
+        struct program_check *c;
+
+        begin(&f, DTYPE_F16, 1);
+        c = program_pass_check_add(f.pass, CHECK_SAMPLE, Y);
+        c->n = 1;
+        c->tolerance = 200;
+        c->values = blob(&f, &cases[i].wanted, sizeof cases[i].wanted);
+        assert_int_equal(verdict(&f, &inf, &report, &why), cases[i].right ? ERR_OK : ERR_WRONG);
+        assert_int_equal(verdict(&f, &minus_inf, &report, &why), cases[i].minus_right ? ERR_OK : ERR_WRONG);
+        end(&f);
+    }
+}
+
 /* Without a tolerance what counts is what the type would hold: a third in halves. */
 static void exact_values_are_those_of_the_type(void **state)
 {
@@ -724,6 +752,7 @@ int main(void)
         cmocka_unit_test(samples_are_compared_at_their_places),
         cmocka_unit_test(tolerances_are_scaled_for_each_sample),
         cmocka_unit_test(no_number_is_never_right),
+        cmocka_unit_test(infinite_is_right_where_the_type_ends),
         cmocka_unit_test(exact_values_are_those_of_the_type),
         cmocka_unit_test(what_is_not_written_is_wrong),
         cmocka_unit_test(bad_blobs_of_a_check_are_named),

@@ -12,7 +12,8 @@ build/bin and a CPU over OpenCL.
   --set FILE    kernels from there instead
   --class TEXT  only classes with this text in their name
   --part I/N    every N-th, from the I-th
-  --out FILE    a JSON line for each verdict
+  --out FILE    a JSON line for each verdict; what stands there already is taken as it is: who was stopped goes on
+With TUNE_TRACKER all are measured by one farm.
 Ends with a table by class. Exit 1: a wrong one was accepted or a right one refused; 2: a text is no longer in its file."""
 import argparse
 import collections
@@ -89,6 +90,27 @@ def measured(kernel, folder):
     return lines[-1]["status"], lines[-1].get("why", "")
 
 
+def known(path):
+    """Verdicts of --out by id, of a run that was stopped."""
+    if not path or not pathlib.Path(path).exists():
+        return {}
+    lines = (json.loads(line) for line in pathlib.Path(path).read_text().splitlines())
+    return {line["id"]: (line["status"], line["why"]) for line in lines}
+
+
+def measured_anew(kernel, out):
+    """Status and why, None: stale."""
+    with tempfile.TemporaryDirectory() as work:
+        folder = pathlib.Path(work) / "kernels"
+        if not patched(kernel, folder):
+            return None
+        status, why = measured(kernel, folder)
+    if out:
+        with open(out, "a") as f:
+            f.write(json.dumps({"id": kernel["id"], "status": status, "why": why}) + "\n")
+    return status, why
+
+
 def verdict_of(kernel, status):
     if "right" in kernel and status not in ("error", "build"):
         return "right" if status == "ok" else "right refused"
@@ -107,20 +129,16 @@ def main():
     args = parser.parse_args()
     first, step = map(int, args.part.split("/"))
     chosen = [k for k in kernels(args.set) if (not args.ids or k["id"] in args.ids) and args.of in k["class"]][first::step]
-    table, stale = collections.defaultdict(collections.Counter), []
+    table, stale, before = collections.defaultdict(collections.Counter), [], known(args.out)
     for kernel in chosen:
-        with tempfile.TemporaryDirectory() as work:
-            folder = pathlib.Path(work) / "kernels"
-            if not patched(kernel, folder):
-                stale.append(kernel["id"])
-                continue
-            status, why = measured(kernel, folder)
+        verdict = before.get(kernel["id"]) or measured_anew(kernel, args.out)
+        if not verdict:
+            stale.append(kernel["id"])
+            continue
+        status, why = verdict
         table[kernel["class"]][verdict_of(kernel, status)] += 1
         said = next((f"{m}: {kernel[m]}" for m in MARKS if m in kernel and status == "ok"), why)
         print(f"{kernel['id']:<24} {status:<8} {said[:110]}", flush=True)
-        if args.out:
-            with open(args.out, "a") as f:
-                f.write(json.dumps({"id": kernel["id"], "status": status, "why": why}) + "\n")
     print(f"\n{'class':<28}", *(f"{v:>{len(v) + 2}}" for v in VERDICTS))
     total = sum(table.values(), collections.Counter())
     for name, n in [*sorted(table.items()), ("all", total)]:

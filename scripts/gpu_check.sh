@@ -201,6 +201,11 @@ beside() {
         [ "$code" -ne 0 ] || : >"$folder/tuned"
     fi
     printf '\n'
+    if [ ! -s "$folder/log.best.jsonl" ]; then
+        echo "no layer is tuned to its end"
+        [ "$code" -ne 0 ] || code=1
+        return "$code"
+    fi
     code=0
     while IFS='|' read -r layer workload; do
         [ ! -s "$folder/$layer.json" ] || continue

@@ -269,6 +269,17 @@ struct conv_pack conv_pack_define(struct build *b, int64_t row)
     return p;
 }
 
+int conv_pack_weights(struct build *b, const char *kernel, enum dtype word, int64_t n)
+{
+    const int64_t most = build_max_side(b->d, 0), group = most < PACK_GROUP ? most : PACK_GROUP;
+    const int wp = build_buffer(b, "wp", ROLE_PACKED, word, n);
+
+    build_define(b, "PACK_ITEMS", group);
+    build_launch(b, PHASE_PACK, kernel, (const int64_t[]){CEIL(n, group), 1, 1}, (const int64_t[]){group, 1, 1},
+                 (const int[]){1, wp, -1});
+    return wp;
+}
+
 void conv_define_shape(struct build *b, const struct conv_shape *s)
 {
     const struct build_define list[] = {{"NB", s->n},        {"C", s->c},      {"H", s->h},      {"W", s->w},

@@ -112,6 +112,10 @@ struct conv_pack {
 };
 struct conv_pack conv_pack_define(struct build *b, int64_t row);
 
+/* Packs the weights, argument 1, into `n` words by `kernel` of the module added last, PACK_ITEMS work-items a group and
+ * a word each. Gives the buffer. */
+int conv_pack_weights(struct build *b, const char *kernel, enum dtype word, int64_t n);
+
 /* Defines of kernels/conv/conv.clh: NB C H W K R S, SH SW, DH DW, PT PL, P Q, GROUPS, XL YL. */
 void conv_define_shape(struct build *b, const struct conv_shape *s);
 

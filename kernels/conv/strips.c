@@ -185,6 +185,12 @@ enum err strips_choose(const struct space *s, const struct device_desc *d, const
     return ERR_OK;
 }
 
+int strips_pack_weights(struct build *b, enum dtype word)
+{
+    return conv_pack_weights(b, "strips_pack_w", word,
+                             build_int(b, "tiles_f") * build_int(b, "steps") * build_int(b, "w_staged"));
+}
+
 void strips_launch(struct build *b, const struct conv_shape *z, const char *kernel, const int *buffers)
 {
     const int64_t n_t = build_int(b, "n_items"), f_t = build_int(b, "f_items"), y_t = build_int(b, "y_items");

@@ -42,6 +42,9 @@ enum err strips_add_constraints(struct space *s, const struct device_desc *d, st
 enum err strips_choose(const struct space *s, const struct device_desc *d, const struct build_define *choice,
                        const char *const *lowered, struct config *out);
 
+/* Weights as strips_pack_w of the module added last makes them; gives their buffer. */
+int strips_pack_weights(struct build *b, enum dtype word);
+
 /* The last launches of a program whose space is of strips_add_knobs: `kernel` over `buffers` (ended by -1), and what it
  * writes. */
 void strips_launch(struct build *b, const struct conv_shape *z, const char *kernel, const int *buffers);

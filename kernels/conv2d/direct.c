@@ -29,7 +29,7 @@ static enum fit fit_group(const struct workload *w, const struct device_desc *d,
 static const char *const staged[][2] = {
     {"x_staged", "n_tile * g_v * rc_i * staged_rows * staged_columns"},
     {"f_lanes", "(f_r % 4 == 0) * 2 + (f_r % 2 == 0) + 1"}, /* the vector that divides f_r, up to 4 */
-    {"w_staged", "g_v * terms * (f_tile + f_lanes)"},
+    {"w_staged", "ceil_div(g_v * terms * f_tile, 4) * 4"},
     {"local_bytes", "(x_staged + w_staged) * sum_elem_bytes"},
     {NULL, NULL},
 };
@@ -94,13 +94,13 @@ static void program(struct build *b)
     build_module(b, "conv2d/direct.cl");
     conv_define_shape(b, &z);
     build_define(b, "VEC", build_int(b, "f_lanes"));
-    strips_launch(b, &z, "conv2d_direct", (const int[]){0, 1, -1});
+    strips_launch(b, &z, "conv2d_direct", (const int[]){0, strips_pack_weights(b, b->w->dtype), -1});
 }
 
 const struct template conv2d_direct = {
     .id = "conv2d/direct",
     .stages = true,
-    .version = 3,
+    .version = 4,
     .summary = "GPU: tiles of input and weights in local memory, strips of outputs a work-item",
     .fit = fit_direct,
     .space = space_direct,
@@ -111,7 +111,7 @@ const struct template conv2d_direct = {
 const struct template conv2d_group = {
     .id = "conv2d/group",
     .stages = true,
-    .version = 3,
+    .version = 4,
     .summary = "GPU: the direct form with tiles over images and groups of channels",
     .fit = fit_group,
     .space = space_group,

@@ -8,33 +8,21 @@
 #define F_LANES VEC
 #include "conv/strips_plain.clh"
 
-/* Element (i_n, i_g, c, row, column) of the staged input: zero outside the image and beyond the last channel. */
-DEVICE SUM input_at(GLOBAL const ELEM *x, int n, int g, int c, int row, int column)
+KERNEL WG_SIZE(LX, LY, LZ) conv2d_direct(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT wp, OUT_PARAMS)
 {
-    if (n >= NB || c >= CG || row < 0 || row >= H || column < 0 || column >= W)
-        return 0;
-    return LOAD1(x + X_AT(n, g * CG + c, row, column));
-}
-
-KERNEL WG_SIZE(LX, LY, LZ) conv2d_direct(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT w, OUT_PARAMS)
-{
-    LOCAL_ALIGNED SUM ws[W_ROWS * F_ROW];
+    LOCAL_ALIGNED SUM ws[W_STAGE];
     LOCAL_ARRAY SUM xs[X_STAGED];
     STRIPS_PLACE;
+    GLOBAL const ELEM *const weights = W_FIRST;
     SUMS_ARRAY(acc);
+    KNOW_PIXELS;
 
     POISON_LOCAL(xs, X_STAGED, item, ITEMS);
-    POISON_LOCAL(ws, W_ROWS * F_ROW, item, ITEMS);
+    POISON_LOCAL(ws, W_STAGE, item, ITEMS);
     EACH_OUTPUT acc[g][n][f / F_LANES][i][j] = SUMS_OF(0);
     for (int step = FIRST_STEP; step < LAST_STEP; step++) {
-        const int c0 = STEP_C(step) * RC_I, r0 = STEP_R(step) * RY_I, s0 = STEP_S(step) * RX_I;
-
-        for (int at = item; at < X_STAGED; at += ITEMS) {
-            STAGED_PIXEL(at);
-
-            xs[at] = input_at(x, n0 + n, g0 + g, c0 + c, p0 * SH + r0 * DH - PT + i, q0 * SW + s0 * DW - PL + j);
-        }
-        STAGE_WEIGHTS(ws, c0, r0, s0)
+        STAGE_X(xs, step)
+        STAGE_W(ws, step)
         BARRIER();
         LOOP_STAGED
         for (int c = 0; c < RC_I; c++)
@@ -44,7 +32,7 @@ KERNEL WG_SIZE(LX, LY, LZ) conv2d_direct(GLOBAL const ELEM *RESTRICT x, GLOBAL c
                 for (int s = 0; s < RX_I; s++)
                     UNROLL
                     for (int g = 0; g < G_V; g++) {
-                        LOCAL const SUM *row = ws + (((g * RC_I + c) * RY_I + r) * RX_I + s) * F_ROW;
+                        LOCAL const SUM *row = ws + (((g * RC_I + c) * RY_I + r) * RX_I + s) * W_ROW;
                         SUMS weight[F_OWN / F_LANES];
 
                         UNROLL

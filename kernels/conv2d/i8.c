@@ -40,7 +40,7 @@ static const char *const matrix_axes[][2] = {{"n_tile", "1"},
 /* Ints: four bytes each. */
 static const char *const staged[][2] = {
     {"x_staged", "n_tile * g_v * staged_c * staged_rows * staged_columns"},
-    {"w_staged", "g_v * f_tile * terms * f_unit"},
+    {"w_staged", "ceil_div(g_v * f_tile * terms * f_unit, 4) * 4"},
     {"local_bytes", "((1 + dbuf_x) * x_staged + (1 + dbuf_w) * w_staged) * 4"},
     {NULL, NULL},
 };
@@ -126,11 +126,9 @@ enum err i8_fallback(bool matrix, const struct device_desc *d, const struct spac
 
 void i8_program(struct build *b, const struct conv_shape *z, bool matrix)
 {
-    const int64_t one[] = {1, 1, 1}, c4 = z->c / z->groups / 4;
-    const int w4 = build_buffer(b, "w4", ROLE_PACKED, DTYPE_I32, z->k * c4 * z->r * z->s);
     const int x4 = z->x_lanes > 1 ? 0 : build_buffer(b, "x4", ROLE_SCRATCH, DTYPE_I32, z->n * z->c / 4 * z->h * z->w);
-
     struct conv_pack pack;
+    int wp;
 
     assert(z->k % 4 == 0 && z->c / z->groups % 4 == 0); /* by fours */
     build_module(b, "conv2d/i8.cl");
@@ -140,11 +138,11 @@ void i8_program(struct build *b, const struct conv_shape *z, bool matrix)
     build_define(b, "VEC", z->y_lanes > 1 && (!matrix || build_int(b, "n_unit") == 4) ? 4 : 1);
     if (matrix)
         build_define(b, "MATRIX", 1);
-    build_launch(b, PHASE_PACK, "i8_pack_w", (const int64_t[]){z->k / 4, c4, 1}, one, (const int[]){1, w4, -1});
+    wp = strips_pack_weights(b, DTYPE_I32);
     if (z->x_lanes == 1)
         build_launch(b, PHASE_RUN, "i8_pack_x", (const int64_t[]){CEIL(z->h * z->w, pack.run), z->c / 4, z->n},
                      (const int64_t[]){pack.group, 1, 1}, (const int[]){0, x4, -1});
-    strips_launch(b, z, "conv2d_i8", (const int[]){x4, w4, -1});
+    strips_launch(b, z, "conv2d_i8", (const int[]){x4, wp, -1});
 }
 
 static enum fit fit_conv(const char *id, bool grouped, const struct workload *w, const struct device_desc *d,
@@ -199,7 +197,7 @@ static void program(struct build *b)
 const struct template conv2d_i8 = {
     .id = "conv2d/i8",
     .stages = true,
-    .version = 4,
+    .version = 5,
     .summary = "GPU: int8 by fours of channels, tiles in local memory",
     .fit = fit,
     .space = space,
@@ -210,7 +208,7 @@ const struct template conv2d_i8 = {
 const struct template conv2d_group_i8 = {
     .id = "conv2d/group_i8",
     .stages = true,
-    .version = 4,
+    .version = 5,
     .summary = "GPU: the int8 form with tiles over groups of channels",
     .fit = fit_group,
     .space = space,

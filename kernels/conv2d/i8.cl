@@ -2,14 +2,15 @@
 /* i8.cl - y[n,k,p,q] = sum over c,r,s of x[n,c0+c,p*SH+r*DH-PT,q*SW+s*DW-PL] * w[k,c,r,s], int8 with int32 sums, tiles in local memory;
  * all layouts, groups and epilogues. For GPUs. Channels by fours: one product (gemm/dot.clh) multiplies four of an input pixel
  * by four of a weight. CG and KG are multiples of four.
- * x4: x as stored by 4, 8 or 16 channels, or packed to [n][c/4][h][w][4]; w4[k/4][c/4][r][s][k%4][c%4].
- * Tiles, knobs and launch: conv/strips.clh, with channels f and c counted by fours; DBUF_X DBUF_W the next stage is fetched before
+ * x: as stored by 4, 8 or 16 channels, or packed to [n][c/4][h][w][4].
+ * Tiles, knobs and launch: conv/strips.clh, with channels f and c counted by fours; DBUF_X DBUF_W the next stage is fetched while
  * this one is used up; DOT.
- * MATRIX: dense, as one row of M pixels: M_V M_T M_R along it, N_V N_T N_R fours of its features (N_UNIT 1: single ones; then
- * w4[k][c/4][c%4]), K_I fours of k staged.
- * Launch of packing: x: local (PACK_WG, 1, 1), groups (ceil(H*W / PACK_RUN), C/4, NB); w: one item a (k/4, c/4). */
+ * MATRIX: dense, as one row of M pixels: M_V M_T M_R along it, N_V N_T N_R fours of its features (N_UNIT 1: single ones), K_I fours of
+ * k staged.
+ * Launch of packing x: local (PACK_WG, 1, 1), groups (ceil(H*W / PACK_RUN), C/4, NB). */
 #include "conv/conv.clh"
 #include "gemm/dot.clh"
+#include "gemm/ints.clh"
 #ifdef MATRIX
 #define F_V N_V
 #define F_T N_T
@@ -32,83 +33,53 @@
 #ifndef N_UNIT
 #define N_UNIT 4
 #endif
-#define C4 (CG / 4)
-#define K4 (KG / N_UNIT)
-#define F_SIZE K4
-#define C_SIZE C4
-#include "conv/strips.clh"
+#define F_SIZE (KG / N_UNIT)
+#define C_SIZE (CG / 4)
+#define UNIT N_UNIT
+#define WORD int
+#define XLW (XL == 1 ? 1 : XL / 4)
 
-#define X4L (XL == 1 ? 4 : XL) /* channels stored together in x4 */
-#define X4_AT(n, c, h, w) ((((long)((n) * (C / X4L) + (c) / X4L) * H + (h)) * W + (w)) * (X4L / 4) + (c) % X4L / 4)
-#define W_STAGED (G_V * F_TILE * STAGED * N_UNIT)
+/* Four channels of a weight. */
+DEVICE int weight_word(GLOBAL const char *w, int k, int c, int r, int s)
+{
+    int v = 0;
+
+    for (int j = 0; j < 4; j++)
+        v |= (int)(uchar)w[W_AT(k, c * 4 + j, r, s)] << (8 * j);
+    return v;
+}
+#define PACK_WORD(to, k, c, r, s) *(to) = weight_word((GLOBAL const char *)w, k, c, r, s)
+#define PACK_NONE(to) *(to) = 0
+#include "conv/strips.clh"
 
 #if XL == 1
 KERNEL WG_SIZE(PACK_WG, 1, 1) i8_pack_x(GLOBAL const char *RESTRICT x, GLOBAL int *RESTRICT x4)
 {
     const int c = GRP(1) * 4, n = GRP(2);
     GLOBAL const uchar *from = (GLOBAL const uchar *)(x + X_AT(n, c, 0, 0));
-    GLOBAL int *to = x4 + X4_AT(n, c, 0, 0);
+    GLOBAL int *to = x4 + (long)(n * (C / 4) + GRP(1)) * H * W;
 
     PACK_RUN_OF(i, H * W)
         to[i] = (int)from[i] | (int)from[i + H * W] << 8 | (int)from[i + 2 * H * W] << 16 | (int)from[i + 3 * H * W] << 24;
 }
 #endif
 
-KERNEL WG_SIZE(1, 1, 1) i8_pack_w(GLOBAL const char *RESTRICT w, GLOBAL int *RESTRICT w4)
-{
-    const int k = GRP(0) * 4, c = GRP(1) * 4;
+/* Of a stage ahead: fetched before this one is used up and put behind it; where an item has too much of it to hold, both before. */
+#define AHEAD_X (DBUF_X && X_KNOWN)
+#define AHEAD_W (DBUF_W && EACH(W_STAGE / 4) == W_HELD)
 
-    for (int rs = 0; rs < R * S; rs++)
-        for (int i = 0; i < 4; i++) {
-            int v = 0;
-
-            for (int j = 0; j < 4; j++)
-                v |= (int)(uchar)w[W_AT(k + i, c + j, rs / S, rs % S)] << (8 * j);
-            w4[(((k + i) / N_UNIT * C4 + GRP(1)) * R * S + rs) * N_UNIT + (k + i) % N_UNIT] = v;
-        }
-}
-
-/* Four channels of an input pixel: zero outside the image and after the last. */
-DEVICE int input_at(GLOBAL const int *x4, int n, int g, int c4, int row, int column)
-{
-    if (n >= NB || c4 >= C4 || row < 0 || row >= H || column < 0 || column >= W)
-        return 0;
-    return x4[X4_AT(n, g * CG + c4 * 4, row, column)];
-}
-
-DEVICE int weight_at(GLOBAL const int *w4, int g, int f, int i, int c4, int r, int s)
-{
-    return f < K4 && c4 < C4 && r < R && s < S
-               ? w4[((((long)(g * K4 + f) * C4 + c4) * R + r) * S + s) * N_UNIT + i]
-               : 0;
-}
-
-/* Fetches stage `step` of the input or the weights into the local array `to`. */
-#define STAGE_X(to, step)                                                                                              \
-    for (int at = item; at < X_STAGED; at += ITEMS) {                                                                  \
-        STAGED_PIXEL(at);                                                                                              \
-                                                                                                                       \
-        (to)[at] = input_at(x4, n0 + n, g0 + g, STEP_C(step) * RC_I + c, p0 * SH + STEP_R(step) * RY_I * DH - PT + i,  \
-                            q0 * SW + STEP_S(step) * RX_I * DW - PL + j);                                              \
-    }
-#define STAGE_W(to, step)                                                                                              \
-    for (int at = item; at < W_STAGED; at += ITEMS) {                                                                  \
-        const int s = at / N_UNIT % RX_I, r = at / (N_UNIT * RX_I) % RY_I, c = at / (N_UNIT * RX_I * RY_I) % RC_I;     \
-        const int f = at / (N_UNIT * STAGED) % F_TILE, g = at / (N_UNIT * STAGED * F_TILE);                            \
-                                                                                                                       \
-        (to)[at] = weight_at(w4, g0 + g, f0 + f, at % N_UNIT, STEP_C(step) * RC_I + c, STEP_R(step) * RY_I + r,        \
-                             STEP_S(step) * RX_I + s);                                                                 \
-    }
-
-KERNEL WG_SIZE(LX, LY, LZ) conv2d_i8(GLOBAL const int *RESTRICT x4, GLOBAL const int *RESTRICT w4, OUT_PARAMS)
+KERNEL WG_SIZE(LX, LY, LZ) conv2d_i8(GLOBAL const int *RESTRICT x, GLOBAL const int *RESTRICT wp, OUT_PARAMS)
 {
     LOCAL_ARRAY int xs[(1 + DBUF_X) * X_STAGED];
-    LOCAL_ARRAY int ws[(1 + DBUF_W) * W_STAGED];
+    LOCAL_ALIGNED int ws[(1 + DBUF_W) * W_STAGE];
     STRIPS_PLACE;
+    GLOBAL const int *const weights = W_FIRST;
+    HELD held_x[X_HELD], held_w[W_HELD * 4];
     int acc[G_V][I_OWN][F_OWN][Y_OWN][X_OWN][N_UNIT];
+    KNOW_PIXELS;
 
     POISON_LOCAL(xs, (1 + DBUF_X) * X_STAGED, item, ITEMS);
-    POISON_LOCAL(ws, (1 + DBUF_W) * W_STAGED, item, ITEMS);
+    POISON_LOCAL(ws, (1 + DBUF_W) * W_STAGE, item, ITEMS);
     EACH_OUTPUT
     UNROLL
     for (int a = 0; a < N_UNIT; a++)
@@ -120,6 +91,9 @@ KERNEL WG_SIZE(LX, LY, LZ) conv2d_i8(GLOBAL const int *RESTRICT x4, GLOBAL const
     STAGE_W(ws, FIRST_STEP)
 #endif
     for (int step = FIRST_STEP; step < LAST_STEP; step++) {
+        LOCAL int *const next_x = xs + (step + 1 - FIRST_STEP) % 2 * X_STAGED;
+        LOCAL int *const next_w = ws + (step + 1 - FIRST_STEP) % 2 * W_STAGE;
+
 #if !DBUF_X
         STAGE_X(xs, step)
 #endif
@@ -127,14 +101,18 @@ KERNEL WG_SIZE(LX, LY, LZ) conv2d_i8(GLOBAL const int *RESTRICT x4, GLOBAL const
         STAGE_W(ws, step)
 #endif
         BARRIER();
-#if DBUF_X
-        if (step + 1 < LAST_STEP)
-            STAGE_X(xs + (step + 1 - FIRST_STEP) % 2 * X_STAGED, step + 1)
+        if (step + 1 < LAST_STEP) {
+#if AHEAD_X
+            FETCH_X(held_x, 0, step + 1)
+#elif DBUF_X
+            STAGE_X(next_x, step + 1)
 #endif
-#if DBUF_W
-        if (step + 1 < LAST_STEP)
-            STAGE_W(ws + (step + 1 - FIRST_STEP) % 2 * W_STAGED, step + 1)
+#if AHEAD_W
+            FETCH_W(held_w, 0, step + 1)
+#elif DBUF_W
+            STAGE_W(next_w, step + 1)
 #endif
+        }
         LOOP_STAGED
         for (int c = 0; c < RC_I; c++)
             LOOP_STAGED
@@ -151,10 +129,12 @@ KERNEL WG_SIZE(LX, LY, LZ) conv2d_i8(GLOBAL const int *RESTRICT x4, GLOBAL const
 
                             UNROLL
                             for (int f = 0; f < F_OWN; f++) {
-                                LOCAL const int *weight =
-                                    ws + (step - FIRST_STEP) % (1 + DBUF_W) * W_STAGED +
-                                    ((((g * F_TILE + OWN(f, F_T, F_R, ft)) * RC_I + c) * RY_I + r) * RX_I + s) * N_UNIT;
+                                int weight[N_UNIT];
 
+                                LOCAL_GET(N_UNIT,
+                                          ws + (step - FIRST_STEP) % (1 + DBUF_W) * W_STAGE +
+                                              (((g * RC_I + c) * RY_I + r) * RX_I + s) * W_ROW + OWN(f, F_T, F_R, ft) * N_UNIT,
+                                          weight);
                                 UNROLL
                                 for (int i = 0; i < Y_OWN; i++)
                                     UNROLL
@@ -168,6 +148,14 @@ KERNEL WG_SIZE(LX, LY, LZ) conv2d_i8(GLOBAL const int *RESTRICT x4, GLOBAL const
                                     }
                             }
                         }
+        if (step + 1 < LAST_STEP) {
+#if AHEAD_X
+            PUT_X(held_x, 0, next_x)
+#endif
+#if AHEAD_W
+            PUT_W(held_w, 0, next_w)
+#endif
+        }
 #if !(DBUF_X && DBUF_W)
         BARRIER();
 #endif
@@ -177,7 +165,7 @@ KERNEL WG_SIZE(LX, LY, LZ) conv2d_i8(GLOBAL const int *RESTRICT x4, GLOBAL const
         OUTPUT_PLACE;
         const int k = (g0 + g) * KG + of * N_UNIT;
 
-        if (image < NB && of < K4 && p < P && q < Q) {
+        if (image < NB && of < F_SIZE && p < P && q < Q) {
 #if VEC == 4
             PUT_YK(Y_AT(image, k, p, q), k, PRIVATE_VLOAD(acc[g][n][f][i][j]));
 #else

@@ -321,13 +321,8 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
 static int packed_weights(struct build *b, const struct conv_shape *z, enum dtype word)
 {
     const int64_t tiles = z->groups * build_int(b, "m_tiles"), rows = build_int(b, "steps") * build_int(b, "terms");
-    const int64_t n = tiles * rows * build_int(b, "mt"), most = build_max_side(b->d, 0), wg = most < 128 ? most : 128;
-    const int wp = build_buffer(b, "wp", ROLE_PACKED, word, n);
 
-    build_define(b, "PACK_ITEMS", wg);
-    build_launch(b, PHASE_PACK, "implicit_pack_w", (const int64_t[]){CEIL(n, wg), 1, 1}, (const int64_t[]){wg, 1, 1},
-                 (const int[]){1, wp, -1});
-    return wp;
+    return conv_pack_weights(b, "implicit_pack_w", word, tiles * rows * build_int(b, "mt"));
 }
 
 static int packed_input(struct build *b, const struct conv_shape *z)

@@ -30,35 +30,10 @@
 #endif
 #if DT == 2
 #include "gemm/dot.clh"
+#include "gemm/ints.clh"
 #define WORD int
 #define CW CEIL_DIV(CG, 4)
 #define XLW (XL == 1 ? 1 : XL / 4)
-#undef HELD
-#undef HOLD
-#undef HOLD_ZERO
-#undef HELD_PUT
-#define HELD int
-#define HOLD_ZERO 0
-#ifdef TUNE_CUDA
-template <int N_> DEVICE void move_words(const int *p, int *to)
-{
-    const wide<N_, int> from = load_wide<N_, int>(p);
-
-    UNROLL for (int i = 0; i < N_; i++) to[i] = from.e[i];
-}
-template <int N_> DEVICE void put_words(const int *held, int *p)
-{
-    wide<N_, int> to;
-
-    UNROLL for (int i = 0; i < N_; i++) to.e[i] = held[i];
-    store_wide<N_, int>(to, p);
-}
-#define HOLD(n, p, held) move_words<(n)>((p), (held))
-#define HELD_PUT(n, held, p) put_words<(n)>((held), (p))
-#else
-#define HOLD(n, p, held) LOCAL_GET(n, p, held)
-#define HELD_PUT(n, held, p) LOCAL_GET(n, held, p)
-#endif
 #define MULTIPLY(a, b, acc)                                                                                            \
     UNROLL                                                                                                             \
     for (int l_ = 0; l_ < VEC; l_++)                                                                                   \

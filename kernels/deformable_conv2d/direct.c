@@ -14,7 +14,7 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
 static const char *const staged[][2] = {
     {"x_staged", "terms * y_tile * x_tile"},
     {"f_lanes", "(f_r % 4 == 0) * 2 + (f_r % 2 == 0) + 1"}, /* the vector that divides f_r, up to 4 */
-    {"w_staged", "terms * (f_tile + f_lanes)"},
+    {"w_staged", "ceil_div(terms * f_tile, 4) * 4"},
     {"local_bytes", "(x_staged + w_staged) * sum_elem_bytes"},
     {"resampled", "ceil_div(size_k, f_tile)"}, /* how often each sample is computed */
     {NULL, NULL},
@@ -63,13 +63,14 @@ static void program(struct build *b)
     build_module(b, "deformable_conv2d/direct.cl");
     deformable_define_shape(b, &z);
     build_define(b, "VEC", build_int(b, "f_lanes"));
-    strips_launch(b, &z, "deformable_direct", (const int[]){0, build_tensor(b, "offset"), 1, -1});
+    strips_launch(b, &z, "deformable_direct",
+                  (const int[]){0, build_tensor(b, "offset"), strips_pack_weights(b, b->w->dtype), -1});
 }
 
 const struct template deformable_direct = {
     .id = "deformable_conv2d/direct",
     .stages = true,
-    .version = 3,
+    .version = 4,
     .summary = "GPU: samples and weights staged in local memory, strips of outputs a work-item",
     .fit = fit,
     .space = space,

@@ -26,16 +26,17 @@ DEVICE SUM sample_at(GLOBAL const ELEM *x, GLOBAL const ELEM *offset, int n, int
 }
 
 KERNEL WG_SIZE(LX, LY, LZ)
-deformable_direct(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT offset, GLOBAL const ELEM *RESTRICT w,
+deformable_direct(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT offset, GLOBAL const ELEM *RESTRICT wp,
                   OUT_PARAMS)
 {
-    LOCAL_ALIGNED SUM ws[W_ROWS * F_ROW];
+    LOCAL_ALIGNED SUM ws[W_STAGE];
     LOCAL_ARRAY SUM xs[STAGED * PIXELS];
     STRIPS_PLACE;
+    GLOBAL const ELEM *const weights = W_FIRST;
     SUMS_ARRAY(acc);
 
     POISON_LOCAL(xs, STAGED * PIXELS, item, ITEMS);
-    POISON_LOCAL(ws, W_ROWS * F_ROW, item, ITEMS);
+    POISON_LOCAL(ws, W_STAGE, item, ITEMS);
     EACH_OUTPUT acc[g][n][f / F_LANES][i][j] = SUMS_OF(0);
     for (int step = FIRST_STEP; step < LAST_STEP; step++) {
         const int c0 = STEP_C(step) * RC_I, r0 = STEP_R(step) * RY_I, s0 = STEP_S(step) * RX_I;
@@ -46,7 +47,7 @@ deformable_direct(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT off
             xs[at] = sample_at(x, offset, n0, c0 + term / (RY_I * RX_I), r0 + term / RX_I % RY_I, s0 + term % RX_I,
                                p0 + i, q0 + j);
         }
-        STAGE_WEIGHTS(ws, c0, r0, s0)
+        STAGE_W(ws, step)
         BARRIER();
         LOOP_STAGED
         for (int term = 0; term < STAGED; term++) {
@@ -54,7 +55,7 @@ deformable_direct(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT off
 
             UNROLL
             for (int f = 0; f < F_OWN; f += F_LANES)
-                weight[f / F_LANES] = LOCAL_VLOAD_ALIGNED(ws + term * F_ROW + OWN(f, F_T, F_R, ft));
+                weight[f / F_LANES] = LOCAL_VLOAD_ALIGNED(ws + term * W_ROW + OWN(f, F_T, F_R, ft));
             UNROLL
             for (int i = 0; i < Y_OWN; i++)
                 UNROLL

@@ -7,7 +7,7 @@
 /* Of the smallest tile. */
 static int64_t least_local_bytes(const struct conv_shape *z)
 {
-    return (((z->r - 1) * z->dil_h + 1) * ((z->s - 1) * z->dil_w + 1) + 2 * z->r * z->s) * 4;
+    return (((z->r - 1) * z->dil_h + 1) * ((z->s - 1) * z->dil_w + 1) + CEIL(z->r * z->s, 4) * 4) * 4;
 }
 
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
@@ -27,7 +27,7 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
 
 static const char *const staged[][2] = {
     {"x_staged", "f_tile * staged_rows * staged_columns"},
-    {"w_staged", "terms * (f_tile + 1)"},
+    {"w_staged", "ceil_div(terms * f_tile, 4) * 4"},
     {"local_bytes", "(x_staged + w_staged) * sum_elem_bytes"},
     {"staged_per_output", "x_staged / (f_tile * y_tile * x_tile)"},
     {NULL, NULL},
@@ -64,13 +64,13 @@ static void program(struct build *b)
     build_module(b, "depthwise_conv2d/shared.cl");
     conv_define_shape(b, &z);
     build_define(b, "VEC", 1);
-    strips_launch(b, &z, "depthwise_shared", (const int[]){0, 1, -1});
+    strips_launch(b, &z, "depthwise_shared", (const int[]){0, strips_pack_weights(b, b->w->dtype), -1});
 }
 
 const struct template depthwise_shared = {
     .id = "depthwise_conv2d/shared",
     .stages = true,
-    .version = 3,
+    .version = 4,
     .summary = "GPU: the input of a tile and its weights in local memory, strips of outputs a work-item",
     .fit = fit,
     .space = space,

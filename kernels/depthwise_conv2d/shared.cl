@@ -5,30 +5,46 @@
 #include "conv/conv.clh"
 #define F_SIZE K
 #define C_SIZE 1
+#define G_SIZE 1
 #define RC_I 1
 #define RY_I R
 #define RX_I S
 #include "conv/strips_plain.clh"
 
 #define F_STAGED (F_TILE * IH * IW)
+#define F_HELD (EACH(F_STAGED) < MOST_HELD ? EACH(F_STAGED) : MOST_HELD)
 
-DEVICE SUM input_at(GLOBAL const ELEM *x, int n, int k, int row, int column)
+/* Element `at` of the staged input of a tile that begins at channel k0: zero outside the image and beyond the last. */
+DEVICE SUM staged_at(GLOBAL const ELEM *x, int n, int k0, int row0, int column0, int at)
 {
-    return k < K && row >= 0 && row < H && column >= 0 && column < W ? LOAD1(x + X_AT(n, k / KG, row, column)) : (SUM)0;
+    const int k = k0 + at / (IH * IW), row = row0 + at / IW % IH, column = column0 + at % IW;
+
+    return at < F_STAGED && k < K && row >= 0 && row < H && column >= 0 && column < W ? LOAD1(x + X_AT(n, k / KG, row, column))
+                                                                                      : (SUM)0;
 }
 
-KERNEL WG_SIZE(LX, LY, LZ) depthwise_shared(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT w, Y_PARAMS)
+KERNEL WG_SIZE(LX, LY, LZ) depthwise_shared(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT wp, Y_PARAMS)
 {
     LOCAL_ARRAY SUM xs[F_STAGED];
-    LOCAL_ARRAY SUM ws[W_ROWS * F_ROW];
+    LOCAL_ALIGNED SUM ws[W_STAGE];
     STRIPS_PLACE;
+    GLOBAL const ELEM *const weights = W_FIRST;
     SUMS_ARRAY(acc);
 
     POISON_LOCAL(xs, F_STAGED, item, ITEMS);
-    POISON_LOCAL(ws, W_ROWS * F_ROW, item, ITEMS);
-    for (int at = item; at < F_STAGED; at += ITEMS)
-        xs[at] = input_at(x, n0, f0 + at / (IH * IW), p0 * SH - PT + at / IW % IH, q0 * SW - PL + at % IW);
-    STAGE_WEIGHTS(ws, 0, 0, 0)
+    POISON_LOCAL(ws, W_STAGE, item, ITEMS);
+    for (int first = 0; first < EACH(F_STAGED); first += F_HELD) {
+        SUM held[F_HELD];
+
+        UNROLL
+        for (int i = 0; i < F_HELD; i++)
+            held[i] = staged_at(x, n0, f0, p0 * SH - PT, q0 * SW - PL, item + (first + i) * ITEMS);
+        UNROLL
+        for (int i = 0; i < F_HELD; i++)
+            if (item + (first + i) * ITEMS < F_STAGED)
+                xs[item + (first + i) * ITEMS] = held[i];
+    }
+    STAGE_W(ws, 0)
     BARRIER();
     EACH_OUTPUT acc[g][n][f][i][j] = 0;
     LOOP_STAGED
@@ -38,7 +54,7 @@ KERNEL WG_SIZE(LX, LY, LZ) depthwise_shared(GLOBAL const ELEM *RESTRICT x, GLOBA
             UNROLL
             for (int f = 0; f < F_OWN; f++) {
                 const int own = OWN(f, F_T, F_R, ft);
-                const SUM weight = ws[(r * S + s) * F_ROW + own];
+                const SUM weight = ws[(r * S + s) * W_ROW + own];
 
                 UNROLL
                 for (int i = 0; i < Y_OWN; i++)

@@ -26,13 +26,13 @@ static const char *const shapes[] = {
 
 static const struct mutant mutants[] = {
     {"conv2d/direct", SHAPE, "missing last term", "step < LAST_STEP", "step < LAST_STEP - 1"},
-    {"conv2d/direct", SHAPE, "wrong pad", "r0 * DH - PT + i", "r0 * DH - PT + 1 + i"},
+    {"conv2d/direct", SHAPE, "wrong pad", "p0 * SH - PT, q0", "p0 * SH - PT + 1, q0"},
     {"conv2d/direct", SHAPE, "unguarded tail", "if (of + l < F_SIZE)", "if (l < F_SIZE)"},
-    {"conv2d/direct", SHAPE, "r and s swapped", "* RY_I + r) * RX_I + s) * F_ROW", "* RY_I + s) * RX_I + r) * F_ROW"},
+    {"conv2d/direct", SHAPE, "r and s swapped", "* RY_I + r) * RX_I + s) * W_ROW", "* RY_I + s) * RX_I + r) * W_ROW"},
     {"conv2d/direct", SHAPE, "uninitialised accumulator", "= SUMS_OF(0);", "= SUMS_OF(y[0]);"},
 
     {"conv2d/group", GROUPED, "missing last term", "step < LAST_STEP", "step < LAST_STEP - 1"},
-    {"conv2d/group", GROUPED, "channels of another group", "g * CG + c, row", "g + c, row"},
+    {"conv2d/group", GROUPED, "channels of another group", "channel = (g0 + g) * C_SIZE + c;", "channel = g0 + g + c;"},
     {"conv2d/group", GROUPED, "unguarded tail", "if (of + l < F_SIZE)", "if (l < F_SIZE)"},
     {"conv2d/group", GROUPED, "images swapped", "image = n0 + OWN(n, I_T, I_R, nt)",
      "image = NB - 1 - (n0 + OWN(n, I_T, I_R, nt))"},

@@ -69,7 +69,7 @@ static const struct mutant mutants[] = {
     {"depthwise_conv2d/shared", SHAPE, "missing last term", "s < S; s++", "s < S - 1; s++"},
     {"depthwise_conv2d/shared", SHAPE, "wrong pad", "p0 * SH - PT", "p0 * SH - PT + 1"},
     {"depthwise_conv2d/shared", WIDE, "unguarded tail", "image < NB && p < P && q < Q", "image < NB && p < P"},
-    {"depthwise_conv2d/shared", SHAPE, "r and s swapped", "ws[(r * S + s) * F_ROW", "ws[(s * S + r) * F_ROW"},
+    {"depthwise_conv2d/shared", SHAPE, "r and s swapped", "ws[(r * S + s) * W_ROW", "ws[(s * S + r) * W_ROW"},
     {"depthwise_conv2d/shared", SHAPE, "uninitialised accumulator", "acc[g][n][f][i][j] = 0",
      "acc[g][n][f][i][j] = LOAD1(y)"},
 

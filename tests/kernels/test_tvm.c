@@ -52,7 +52,7 @@ static const struct {
     {"dense_int8.cuda", "dense i8 m=3 n=20 k=64",
      "[[\"tile_y\",\"sp\",[-1,1,3,1]],[\"tile_x\",\"sp\",[-1,1,10,1]],[\"tile_k\",\"sp\",[-1,2]],"
      "[\"auto_unroll_max_step\",\"ot\",0]]",
-     "(k + i) % N_UNIT] = v", "(k + i) / 3 % N_UNIT] = v + 1"},
+     "w[W_AT(k, c * 4 + j, r, s)]", "w[W_AT(k, c * 4 + 3 - j, r, s)]"},
     {"dense_int8.cuda", "dense i8 m=4 n=24 k=36",
      "[[\"tile_y\",\"sp\",[-1,2,1,2]],[\"tile_x\",\"sp\",[-1,2,3,2]],[\"tile_k\",\"sp\",[-1,3]],"
      "[\"auto_unroll_max_step\",\"ot\",1500]]",

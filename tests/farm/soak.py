@@ -447,7 +447,10 @@ class Soak:
         before = a.starts()
         a.start()  # takes away what killed ones left
         until(lambda: a.starts() > before, f"{a.name} starts again", 20)
-        until(lambda: len(os.listdir(ENV["TMPDIR"])) == 1, "one agent's folder is left", 20)
+        end = time.monotonic() + 20
+        while len(os.listdir(ENV["TMPDIR"])) > 1:
+            need(time.monotonic() < end, f"one agent's folder is left, and not {sorted(os.listdir(ENV['TMPDIR']))}")
+            time.sleep(0.1)
         ending = [p.process for p in self.agents[:1] + self.trackers]
         for p in ending:
             p.terminate()

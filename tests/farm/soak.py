@@ -118,6 +118,9 @@ class Agent:
         self.process = start(self.name, f"{self.programs}/tune-agent", "--device", f"replay:{DIR}/{self.space}.json", "--key", self.key, "--name", self.name, "--batch", "4",
                              "-vv")
 
+    def starts(self):
+        return open(f"{DIR}/{self.name}.log").read().count(" serves key ")
+
 
 def wait_gone(process, seconds, words):
     try:
@@ -440,8 +443,14 @@ class Soak:
         for a in self.agents:
             a.process.terminate()
         codes = [wait_gone(a.process, 30, f"{a.name} does not end by SIGTERM") for a in self.agents]
-        self.agents[0].start()  # takes away what killed ones left
-        until(lambda: len(os.listdir(ENV["TMPDIR"])) == 1, "one agent's folder is left", 20)
+        a = self.agents[0]
+        before = a.starts()
+        a.start()  # takes away what killed ones left
+        until(lambda: a.starts() > before, f"{a.name} starts again", 20)
+        end = time.monotonic() + 20
+        while len(os.listdir(ENV["TMPDIR"])) > 1:
+            need(time.monotonic() < end, f"one agent's folder is left, and not {sorted(os.listdir(ENV['TMPDIR']))}")
+            time.sleep(0.1)
         ending = [p.process for p in self.agents[:1] + self.trackers]
         for p in ending:
             p.terminate()

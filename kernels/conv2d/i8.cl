@@ -70,8 +70,8 @@ KERNEL WG_SIZE(PACK_WG, 1, 1) i8_pack_x(GLOBAL const char *RESTRICT x, GLOBAL in
 
 KERNEL WG_SIZE(LX, LY, LZ) conv2d_i8(GLOBAL const int *RESTRICT x, GLOBAL const int *RESTRICT wp, OUT_PARAMS)
 {
-    LOCAL_ARRAY int xs[(1 + DBUF_X) * X_STAGED];
     LOCAL_ALIGNED int ws[(1 + DBUF_W) * W_STAGE];
+    LOCAL_ARRAY int xs[(1 + DBUF_X) * X_STAGED];
     STRIPS_PLACE;
     GLOBAL const int *const weights = W_FIRST;
     HELD held_x[X_HELD], held_w[W_HELD * 4];

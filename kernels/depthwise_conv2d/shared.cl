@@ -25,8 +25,8 @@ DEVICE SUM staged_at(GLOBAL const ELEM *x, int n, int k0, int row0, int column0,
 
 KERNEL WG_SIZE(LX, LY, LZ) depthwise_shared(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT wp, Y_PARAMS)
 {
-    LOCAL_ARRAY SUM xs[F_STAGED];
     LOCAL_ALIGNED SUM ws[W_STAGE];
+    LOCAL_ARRAY SUM xs[F_STAGED];
     STRIPS_PLACE;
     GLOBAL const ELEM *const weights = W_FIRST;
     SUMS_ARRAY(acc);

@@ -220,6 +220,7 @@ enum err npz_parse(const void *bytes, size_t n, struct npz *out, struct why *why
 
     if (e)
         return e;
+    assert(n_arrays > 0);
     z.list = calloc(n_arrays, sizeof *z.list);
     if (!z.list)
         return why_set(why, ERR_NOMEM, "out of memory");

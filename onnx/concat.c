@@ -134,6 +134,8 @@ enum onnx_role onnx_layer_concat(struct onnx_import *m, const Onnx__NodeProto *n
         return onnx_identity(m, node);
     if (n_activations == 1)
         return concat_constants(m, node, axis);
+    if (n_activations == 2 && onnx_halves_exchanged(m, node, axis))
+        return role;
     for (size_t k = 0; k < node->n_input && role == ONNX_PLAIN; k++) {
         const struct onnx_value *v = onnx_in(m, node, k);
         struct graph_shape alike = v->shape;

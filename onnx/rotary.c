@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* rotary.c - RotaryEmbedding: pairs of numbers of each head turned by angles, which are those of the row's position:
- * x cos + x' sin, where x' are the pairs exchanged, the first of each times -1. */
+ * x cos + x' sin, where x' are the pairs exchanged, the first of each times -1. Exporters write x' by itself. */
 #include "onnx/attention.h"
 #include "onnx/model.h"
 #include "onnx/views.h"
@@ -266,4 +266,74 @@ enum onnx_role onnx_group_query_rotary(struct onnx_import *m, const Onnx__NodePr
                         .first = past && past->shape.rank == 4 ? past->shape.dim[2] : 0};
 
     return turn_rows(&t);
+}
+
+/* ---- x' of exporters ---- */
+
+/* Are both of one layer, in one shape with the same strides? */
+static bool are_alike(const struct onnx_heads *a, const struct onnx_heads *b)
+{
+    bool alike = a->value.i_layer == b->value.i_layer && graph_same_shape(&a->view.shape, &b->view.shape);
+
+    for (int d = 0; d < a->view.shape.rank && alike; d++)
+        alike = a->view.shape.dim[d] == 1 || a->view.stride[d] == b->view.stride[d];
+    return alike;
+}
+
+/* The two, the first in front, as two rows behind all dimensions but the last. */
+static struct onnx_view both(const struct onnx_view *first, const struct onnx_view *second)
+{
+    const int last = first->shape.rank - 1;
+    struct onnx_view s = *first;
+
+    s.shape.dim[last + 1] = s.shape.dim[last];
+    s.stride[last + 1] = s.stride[last];
+    s.shape.dim[last] = 2;
+    s.stride[last] = second->at - first->at;
+    s.shape.rank++;
+    return s;
+}
+
+/* The first half of a concatenation's output times -1: *y, in the shape of its two halves. False: m->failed, or words.
+ */
+static bool negate_first(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
+                         const struct onnx_view *halves)
+{
+    const struct graph_shape shape = {2, {2, 1}};
+    struct onnx_value *signs = onnx_new_constant(m, node->output[0], &shape, true);
+    const int i = signs ? onnx_view_layer(m, x, halves, &halves->shape) : -1;
+    struct onnx_value copy = *x;
+    const struct onnx_value *of[] = {&copy, signs};
+
+    if (i < 0)
+        return false;
+    signs->v[0] = -1;
+    signs->v[1] = 1;
+    onnx_make_activation(&copy, i, &halves->shape);
+    copy.sole = true;
+    return onnx_eltwise_values(m, node, "mul(a,b)", of, 2, 0) != ONNX_UNSUPPORTED && !m->failed;
+}
+
+bool onnx_halves_exchanged(struct onnx_import *m, const Onnx__NodeProto *node, int axis)
+{
+    const struct onnx_value *negated = onnx_in(m, node, 0), *first = onnx_in(m, node, 1), *second;
+    struct onnx_heads a, b;
+    struct graph_shape shape;
+    struct onnx_view halves;
+
+    if (node->n_input != 2 || !negated->maker || strcmp(negated->maker->op_type, "Neg") != 0 ||
+        negated->n_readers != 1 || !negated->is_float || axis != negated->shape.rank - 1 ||
+        negated->shape.rank + 1 > ONNX_MAX_RANK)
+        return false;
+    second = onnx_in(m, negated->maker, 0);
+    if (!onnx_see(second, &a) || !onnx_see(first, &b) || !are_alike(&a, &b))
+        return false;
+    halves = both(&a.view, &b.view);
+    if (!negate_first(m, node, &a.value, &halves))
+        return m->failed;
+    shape = second->shape;
+    shape.dim[axis] *= 2;
+    onnx_out(m, node, 0)->shape = shape;
+    onnx_fold_maker(m, negated);
+    return true;
 }

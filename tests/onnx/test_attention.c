@@ -462,6 +462,61 @@ static void what_it_has_no_place_for_is_refused(void **unused)
         "RotaryEmbedding", "half as many");
 }
 
+/* How often the graph has the word. */
+static int n_words(const char *lines, const char *word)
+{
+    struct onnx_import *m = NULL;
+    struct why why = {""};
+    struct buf text;
+    int n = 0;
+
+    buf_init(&text, MAX_MODEL);
+    if (import_lines(lines, NULL, 0, &m, &why) || onnx_import_graph(m, &text, &why))
+        fail_msg("%s: %s", lines, why.text);
+    for (const char *at = buf_text(&text); (at = strstr(at, word)) != NULL; at++)
+        n++;
+    buf_fini(&text);
+    onnx_import_close(m);
+    return n;
+}
+
+#define HALVES                                                                                                         \
+    "opset 17\ninput x 1 2 3 8\ninput c 1 1 3 8\ninput s 1 1 3 8\nints z 1 = 0\nints h 1 = 4\nints e 1 = 8\nints a 1 " \
+    "= 3\n"
+#define LOW "node Slice x z h a -> low\n"
+#define HIGH "node Slice x h e a -> high\nnode Neg high -> n\n"
+#define ANGLES "node Mul x c -> xc\nnode Mul t s -> ts\nnode Add xc ts -> y\noutput y\n"
+
+/* The halves of rows exchanged, one of them times -1, are one copy, whatever the tensor is a view of. */
+static void rotated_halves_are_copied_at_once(void **unused)
+{
+    static const char *const others[] = {
+        HALVES LOW HIGH "node Concat low n -> t axis=-1\n" ANGLES,
+        HALVES LOW HIGH "node Concat n low -> t axis=-1\n" ANGLES "output n\n",
+        HALVES "input o 1 2 3 8\nnode Slice o z h a -> low\n" HIGH "node Concat n low -> t axis=-1\n" ANGLES,
+        HALVES LOW
+        "node Abs x -> b\nnode Slice b h e a -> high\nnode Neg high -> n\nnode Concat n low -> t axis=-1\n" ANGLES,
+        HALVES LOW HIGH "node Concat n low -> t axis=-2\noutput t\n",
+    };
+    static const char lines[] = HALVES LOW HIGH "node Concat n low -> t axis=-1\n" ANGLES;
+    static const char turned[] =
+        "opset 17\ninput o 1 3 2 8\ninput c 1 1 3 8\ninput s 1 1 3 8\nints z 1 = 0\n"
+        "ints h 1 = 4\nints e 1 = 8\nints a 1 = 3\nnode Transpose o -> x perm=[0,2,1,3]\n" LOW HIGH
+        "node Concat n low -> t axis=3\n" ANGLES;
+
+    (void)unused;
+    check_graph(lines, "x = input c=2 h=3 w=8\nc = input c=1 h=3 w=8\ns = input c=1 h=3 w=8\n"
+                       "high_6 = strided_copy x shape=1,2,3,2,4 at=4 d0=4,1 d1=2,-4 d2=6,8\nt = constant shape=2,1\n"
+                       "t_8 = eltwise high_6 + t f=mul(a,b)\nt_10 = reshape t_8 shape=1,2,3,8\n"
+                       "y = eltwise x + c + t_10 + s f=add(mul(a,b),mul(c,d))\n");
+    assert_int_equal(n_words(lines, "= concat "), 0);
+    assert_int_equal(count(lines, "Neg", ONNX_FOLDED), 1);
+    assert_int_equal(n_words(turned, "= concat "), 0);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (n_words(others[i], "= concat ") != 1)
+            fail_msg("%s", others[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -474,6 +529,7 @@ int main(void)
         cmocka_unit_test(a_softmax_of_rows_depends_on_the_opset),
         cmocka_unit_test(repeated_heads_are_groups),
         cmocka_unit_test(the_operator_says_the_same),
+        cmocka_unit_test(rotated_halves_are_copied_at_once),
         cmocka_unit_test(joint_projections_are_cut),
         cmocka_unit_test(onnxruntimes_operators_say_the_same),
         cmocka_unit_test(onnxruntimes_bias_is_added_in_parts),

@@ -135,8 +135,23 @@ static int exec_cl_launches_room(struct exec_cl_launches *l)
     l->latest = calloc(n, sizeof *l->latest);
     l->awaited = calloc(n, 1);
     l->of_team = calloc(n, 1);
-    return l->kernels && l->local_bytes && l->mems && l->latest && l->awaited && l->of_team;
+    l->is_small = calloc(n, 1);
+    return l->kernels && l->local_bytes && l->mems && l->latest && l->awaited && l->of_team && l->is_small;
 }
+
+#ifdef TUNE_EXEC_TEAM_CL_H
+#define EXEC_CL_SMALL_BYTES 32768 /* of all buffers of a launch */
+
+static int exec_cl_is_small(const struct exec_plan *plan, const struct exec_launch *x)
+{
+    size_t n = 0;
+
+    for (int a = 0; a < x->n_args; a++)
+        if (x->args[a].kind == EXEC_ARG_BUFFER)
+            n += plan->buffers[x->args[a].integer].n_bytes;
+    return n <= EXEC_CL_SMALL_BYTES;
+}
+#endif
 
 EXEC_API enum exec_status exec_cl_launches_init(const struct exec_plan *plan, cl_device_id device, size_t max_local,
                                                 const cl_program *programs, const cl_mem *mems,
@@ -165,6 +180,7 @@ EXEC_API enum exec_status exec_cl_launches_init(const struct exec_plan *plan, cl
             status = status == EXEC_OK ? exec_cl_ask_kernel(out, i, device, max_local, words) : status;
 #ifdef TUNE_EXEC_TEAM_CL_H
             out->of_team[i] = (char)(team && status == EXEC_OK && exec_cl_team_has(out->kernels[i]));
+            out->is_small[i] = (char)exec_cl_is_small(plan, &plan->launches[i]);
 #endif
         }
     }
@@ -182,6 +198,7 @@ EXEC_API void exec_cl_launches_fini(struct exec_cl_launches *l)
     free(l->latest);
     free(l->awaited);
     free(l->of_team);
+    free(l->is_small);
     free(l->started);
     memset(l, 0, sizeof *l);
 }
@@ -210,7 +227,7 @@ static cl_int exec_cl_start_kernel(struct exec_cl_launches *l, int i, const int6
 #ifdef TUNE_EXEC_TEAM_CL_H
     if (l->team && l->of_team[i]) {
         const struct exec_cl_team_job job = {l->kernels[i], x->grid, x->block, t->n_wait, t->wait, t->event};
-        return exec_cl_team_start(l->team, t->queue, &job, !l->is_late);
+        return exec_cl_team_start(l->team, t->queue, &job, !l->is_late && !l->is_small[i]);
     }
 #endif
     for (int d = 0; d < 3; d++)

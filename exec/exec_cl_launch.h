@@ -35,6 +35,7 @@ struct exec_cl_launches {
     void *arg;
     struct exec_cl_team *team;     /* that launches are split among; NULL */
     char *of_team;                 /* one a launch: its kernel was built for all of the team */
+    char *is_small;                /* one a launch: done before another member could help */
     int is_late;                   /* the phase waits for what is under way: its launches are not split */
     int i_launch;                  /* what was bound or started last: on failure the one to blame */
     struct exec_cl_start *started; /* since exec_cl_forget_starts, in order */

@@ -10,6 +10,8 @@
 
 #define EXEC_TEAM_MOST 256        /* members, the caller among them: a byte says whose turn it is */
 #define EXEC_TEAM_AWAKE_NS 500000 /* that a member looks for the next launch before it goes to sleep */
+#define EXEC_TEAM_APART_NS 2500   /* that a member begins behind the one before it, ... */
+#define EXEC_TEAM_MOST_APART 4    /* as many times at the most */
 #define EXEC_TEAM_TURN 256u       /* `turn` is this times the launch's number, and how many parts nobody has taken */
 #define EXEC_TEAM_NAME_BYTES 1024
 
@@ -169,6 +171,16 @@ static void exec_team_await(struct exec_cl_team *t, unsigned seen)
     pthread_mutex_unlock(&t->lock);
 }
 
+/* In step with another member a start waits for each of PoCL's locks that both need, asleep. */
+static void exec_team_keep_apart(const struct exec_team_member *m)
+{
+    const int64_t i = m - m->team->members, n = i < EXEC_TEAM_MOST_APART ? i : EXEC_TEAM_MOST_APART;
+    const int64_t until = exec_team_now_ns() + n * EXEC_TEAM_APART_NS;
+
+    while (exec_team_now_ns() < until)
+        exec_team_relax();
+}
+
 static void *exec_team_main(void *arg)
 {
     struct exec_team_member *m = arg;
@@ -176,6 +188,7 @@ static void *exec_team_main(void *arg)
 
     while (!atomic_load(&m->team->ends)) {
         exec_team_await(m->team, seen);
+        exec_team_keep_apart(m);
         seen = atomic_load(&m->team->turn) / EXEC_TEAM_TURN;
         exec_team_help(m->team, seen, m->queue);
     }

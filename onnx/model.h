@@ -154,8 +154,8 @@ bool onnx_norm_ends(struct onnx_import *m, const Onnx__NodeProto *node, enum onn
 /* A normalization without a bias. */
 bool onnx_is_rms(const struct onnx_layer *l);
 
-/* Is a concatenation of two activations what rotary positions need of a tensor, its second half times -1 in front of its
- * first? Then the node's output is made, or m->failed is set. */
+/* Is a concatenation of two activations what rotary positions need of a tensor, its second half times -1 in front of
+ * its first? Then the node's output is made, or m->failed is set. */
 bool onnx_halves_exchanged(struct onnx_import *m, const Onnx__NodeProto *node, int axis);
 
 /* The node's output: the numbers of x along all axes from `axis` on brought to one size, by a layer whose weights are

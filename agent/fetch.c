@@ -41,19 +41,21 @@ static void fetch_code(struct fetcher *x, const struct built *code)
         fetch(code->files[i].blob.hex, x);
 }
 
-/* The sheet, and what its passes name that the program's do not. */
-static void fetch_sheet(struct fetcher *x, const struct trial *t)
+/* The sheet, and what its passes name that the program's do not; and whether their data are those of the tuner. */
+static void fetch_sheet(struct fetcher *x, struct trial *t)
 {
     struct program p;
     const struct blob *b;
 
-    if (!t->sheet_name.hex[0] || program_copy(&t->program, &p, NULL))
+    if (program_copy(&t->program, &p, NULL))
         return;
-    b = program_text(x, t->sheet_name.hex);
+    b = t->sheet_name.hex[0] ? program_text(x, t->sheet_name.hex) : NULL;
     if (b)
         x->e = program_sheet_read((const char *)b->data, b->n_bytes, &p, &x->why);
     if (b && !x->e)
         program_each_blob(&p, fetch, x);
+    if (!x->e)
+        trial_check_fills(t, &p);
     program_fini(&p);
 }
 

@@ -73,6 +73,7 @@ static void read_body(struct trial *t, const struct trial_grant *grant, const st
     t->least_flops = fmax(body.least_flops, 0);
     COPY(t->prove, body.prove);
     t->proven = body.proven;
+    COPY(t->fills, body.fills);
     t->wants_energy = r->objective[0] != '\0';
     snprintf(r->protocol, sizeof r->protocol, TIMING_PROTOCOL "%s%s%s", t->wants_energy ? "+" : "", r->objective,
              t->wants_energy ? "-rest" : "");
@@ -192,6 +193,23 @@ void trial_take_program(struct trial *t, const void *text, size_t n)
     t->run_s += (double)t->buffer_bytes / HOST_BYTES_PER_S;
     if (t->program.memory_bytes > 0 && t->program.memory_bytes < t->memory_bytes)
         t->memory_bytes = t->program.memory_bytes;
+}
+
+void trial_check_fills(struct trial *t, const struct program *p)
+{
+    char own[PROGRAM_SUM_BYTES], words[256];
+
+    if (!t->fills[0])
+        return;
+    program_fills_sum(p, own);
+    if (strcmp(own, t->fills) == 0)
+        return;
+    snprintf(
+        words, sizeof words,
+        "this agent's version of tune makes other data of the program than its tuner's (fills %s, there %s): bring "
+        "agents and tuners to one version",
+        own, t->fills);
+    trial_fail(t, STATUS_RUNTIME, "prepare", words);
 }
 
 void trial_take_code(struct trial *t)

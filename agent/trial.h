@@ -21,6 +21,7 @@ struct trial {
     int64_t token;
     struct sha256 program_name, anchor_name; /* blobs; anchor hex "" = none */
     struct sha256 sheet_name;                /* of the passes to verify it with; "" = the program's */
+    char fills[PROGRAM_SUM_BYTES];           /* what its tuner makes of its fills; "" = not told */
     struct timing_rules rules;
     double build_s, run_s;
     int64_t memory_bytes;
@@ -64,6 +65,10 @@ void trial_limits(const cJSON *body, double *build_s, double *run_s, int64_t *me
 
 /* Parses the program and copies its identity into the record; a program that is not sane finishes the trial. */
 void trial_take_program(struct trial *t, const void *text, size_t n);
+
+/* Finishes the trial when this agent makes other data than its tuner of the fills of `p`, which is its program with the
+ * passes of its sheet. */
+void trial_check_fills(struct trial *t, const struct program *p);
 
 /* Copies what a builder answered, or a compile child, into the record; a failure finishes the trial. */
 void trial_take_code(struct trial *t);

@@ -288,6 +288,15 @@ int program_find_buffer(const struct program *p, const char *id)
     return -1;
 }
 
+const struct program_fill *program_fill_of(const struct program *p, const struct program_pass *pass, size_t i_buffer)
+{
+    assert(i_buffer < p->n_buffers);
+    for (size_t f = 0; pass && f < pass->n_fills; f++)
+        if (pass->fills[f].i_buffer == (int)i_buffer)
+            return &pass->fills[f].fill;
+    return &p->buffers[i_buffer].fill;
+}
+
 /* One name, unless it is empty or was told before. */
 struct blob_walk {
     void (*each)(const char *hex, void *arg);

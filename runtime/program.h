@@ -300,6 +300,15 @@ enum err program_sheet_write(const struct program *p, struct buf *out);
 enum err program_sheet_read(const char *text, size_t n, struct program *p, struct why *why);
 void program_drop_passes(struct program *p);
 
+/* A buffer's content in a pass, NULL = for timing. */
+const struct program_fill *program_fill_of(const struct program *p, const struct program_pass *pass, size_t i_buffer);
+
+/* Eight hex digits of what this version of tune makes of the fills that values are expected of: by the sheet, else by
+ * the program's passes. Computed from the data: who makes other data has, but for rare elements, other digits. "" =
+ * nothing is compared with values. */
+#define PROGRAM_SUM_BYTES 9
+void program_fills_sum(const struct program *p, char out[PROGRAM_SUM_BYTES]);
+
 /* Do two fills give the same elements? */
 bool program_fill_equal(const struct program_fill *a, const struct program_fill *b);
 

@@ -61,14 +61,6 @@ static enum err fill_buffer(const struct device_ops *ops, struct loaded *l, cons
     return e;
 }
 
-static const struct program_fill *fill_of(const struct program *p, const struct program_pass *pass, size_t i)
-{
-    for (size_t f = 0; pass && f < pass->n_fills; f++)
-        if (pass->fills[f].i_buffer == (int)i)
-            return &pass->fills[f].fill;
-    return &p->buffers[i].fill;
-}
-
 /* POISON_OFF: buffers without a fill stay as they are. */
 static enum err fill_all(const struct device_ops *ops, struct loaded *l, const struct program *p,
                          const struct program_pass *pass, const struct blobs *blobs, enum poison poison,
@@ -77,7 +69,7 @@ static enum err fill_all(const struct device_ops *ops, struct loaded *l, const s
     enum err e = ERR_OK;
 
     for (size_t i = 0; !e && i < p->n_buffers; i++) {
-        const struct program_fill *fill = fill_of(p, pass, i);
+        const struct program_fill *fill = program_fill_of(p, pass, i);
 
         if (fill->kind != FILL_NONE)
             e = fill_buffer(ops, l, p, i, fill, blobs, why);
@@ -102,7 +94,7 @@ static enum err check_inputs(const struct check_run *r, struct why *why)
 
     for (size_t i = 0; !e && i < p->n_buffers; i++) {
         const struct program_buffer *b = &p->buffers[i];
-        const struct program_fill *fill = fill_of(p, r->pass, i);
+        const struct program_fill *fill = program_fill_of(p, r->pass, i);
         struct fill_use use = {.data = NULL};
         struct checks_look now = {NULL, NULL};
 

@@ -45,7 +45,8 @@ STRUCT(trial_body,
     TEXT(purpose, MAY, OR(text, "search")) TEXT(proposed_by, MAY, OR(text, "user")) TEXT(objective, EMPTY) REAL(seed, MAY)
     TEXT(key, MAY)
     OBJECT(timing, MAY, OF(body_timing)) OBJECT(anchor, MAY, OF(body_anchor)) OBJECT(limits, MAY, OF(body_limits))
-    REAL(least_flops, MAY) TEXT(sheet, EMPTY) REAL(data_seed, TIED) TEXT(prove, MAY, OR(text, "each")) BOOL(proven, TIED))
+    REAL(least_flops, MAY) TEXT(sheet, EMPTY) REAL(data_seed, TIED) TEXT(prove, MAY, OR(text, "each")) BOOL(proven, TIED)
+    TEXT(fills, EMPTY))
 
 STRUCT(body_timing,
     TEXT(protocol, EMPTY) REAL(rounds, MAY, OR(real, 5)) REAL(rounds_near_best, MAY, OR(real, 9))

@@ -92,6 +92,7 @@ static cJSON *timing(const struct trial_batch *b, const struct task *t, enum tri
 /* What the body says of one config. */
 struct of_config {
     const char *program, *sheet; /* names; "" = no sheet */
+    const char *fills;           /* program_fills_sum; "" = not known */
     double least_flops;          /* 0 = not known */
 };
 
@@ -114,7 +115,8 @@ static cJSON *body(const struct trial_batch *b, const struct task *t, enum trial
                                     .sheet = *of->sheet ? of->sheet : NULL,
                                     .data_seed = (double)j->data_seed,
                                     .prove = how_proven(b, t, kind),
-                                    .proven = t && task_proved(t, of->program, j->data_seed)};
+                                    .proven = t && task_proved(t, of->program, j->data_seed),
+                                    .fills = *of->fills ? of->fills : NULL};
 
     return trial_body_write(&body);
 }
@@ -153,9 +155,9 @@ static enum err put_program(struct trial_batch *b, const struct program *p, stru
     return e;
 }
 
-/* What the run's own data say of programs whose arithmetic is known; no name for others. */
+/* What the run's own data say of programs whose arithmetic is known; no name for others. Its passes go behind `p`'s. */
 static enum err put_sheet(struct trial_batch *b, const struct task *t, size_t i_arm, const struct config *c,
-                          struct sha256 *name)
+                          struct program *p, struct sha256 *name)
 {
     const struct arm *a = &t->arms[i_arm];
     struct numerics numerics;
@@ -169,6 +171,8 @@ static enum err put_sheet(struct trial_batch *b, const struct task *t, size_t i_
     e = expect_sheet(&t->workload, &numerics, (uint64_t)b->job->data_seed, &text, &b->blobs);
     if (!e)
         e = blobs_put(&b->blobs, buf_text(&text), text.len, name);
+    if (!e)
+        e = program_sheet_read(buf_text(&text), text.len, p, NULL);
     buf_fini(&text);
     return e;
 }
@@ -185,16 +189,19 @@ enum err trial_batch_add(struct trial_batch *b, const struct task *t, enum trial
 {
     struct program p;
     struct sha256 name = {""}, sheet = {""};
+    char fills[PROGRAM_SUM_BYTES] = "";
     enum err e = task_program(t, i_arm, c, &p, &b->blobs, why);
 
     if (e)
         return e;
     e = put_program(b, &p, &name);
+    if (!e)
+        e = put_sheet(b, t, i_arm, c, &p, &sheet);
+    if (!e)
+        program_fills_sum(&p, fills);
     program_fini(&p);
     if (!e)
-        e = put_sheet(b, t, i_arm, c, &sheet);
-    if (!e)
-        e = add(b, t, kind, &(struct of_config){name.hex, sheet.hex, least_flops(t, i_arm, c)}, by, n);
+        e = add(b, t, kind, &(struct of_config){name.hex, sheet.hex, fills, least_flops(t, i_arm, c)}, by, n);
     if (!e && program)
         *program = name;
     return e ? why_set(why, e, "%s", err_words(e)) : ERR_OK;
@@ -207,7 +214,7 @@ enum err trial_batch_add_program(struct trial_batch *b, const struct program *p,
     enum err e = put_program(b, p, &name);
 
     if (!e)
-        e = add(b, NULL, TRIAL_SEARCH, &(struct of_config){name.hex, "", 0}, "user", n);
+        e = add(b, NULL, TRIAL_SEARCH, &(struct of_config){name.hex, "", "", 0}, "user", n);
     if (!e && program)
         *program = name;
     return e ? why_set(why, e, "%s", err_words(e)) : ERR_OK;

@@ -130,6 +130,7 @@ static cJSON *parse(const char *format, ...)
 struct job {
     char id[32];
     const char *key, *purpose;
+    const char *more; /* members of bodies, begun with a comma */
     int64_t token;
     cJSON *trials; /* args being gathered */
     int n;
@@ -152,6 +153,7 @@ static void open_job_on(struct job *j, const char *key)
     j->trials = cJSON_CreateArray();
     j->key = key;
     j->purpose = "search";
+    j->more = "";
 }
 
 static void open_job(struct job *j)
@@ -172,8 +174,8 @@ static void add_sample(struct job *j, struct sample *takes, const char *anchor)
         parse("{\"n\":%d,\"key\":\"%s\",\"fingerprint\":\"\",\"program\":\"%s\",\"anchor\":\"%s\",\"purpose\":\"%s\","
               "\"protocol\":\"rounds-1\",\"body\":{\"purpose\":\"%s\",\"proposed_by\":\"user\",\"timing\":{"
               "\"rounds\":3,"
-              "\"rounds_near_best\":3,\"min_slot_ms\":1},\"limits\":{\"build_s\":5,\"run_s\":1}}}",
-              j->n, j->key, j->program[j->n], anchor, j->purpose, j->purpose));
+              "\"rounds_near_best\":3,\"min_slot_ms\":1},\"limits\":{\"build_s\":5,\"run_s\":1}%s}}",
+              j->n, j->key, j->program[j->n], anchor, j->purpose, j->purpose, j->more));
     j->n++;
 }
 
@@ -301,6 +303,60 @@ static void every_misbehaviour_gets_its_record_and_the_farm_goes_on(void **state
     close_job(&j);
 }
 
+/* Whose tuner makes other data of the same fills, of the program's and of a sheet's passes: the values are not those
+ * of the agent's data. Before anything is built: one that does not compile is told the same. */
+static void programs_of_tuners_who_make_other_data_are_refused_in_words(void **state)
+{
+    static const struct {
+        const char *source;
+        bool has_sheet, is_other;
+    } cases[] = {{sample_good, false, false},
+                 {sample_good, false, true},
+                 {sample_good, true, false},
+                 {sample_good, true, true},
+                 {sample_broken, true, true}};
+    const int n = sizeof cases / sizeof *cases;
+    static struct job j;
+    char sums[2][PROGRAM_SUM_BYTES];
+    struct sample m, sheet;
+    const struct sha256 name = sample_sheet(&sheet, 3, 4, -1, false);
+
+    (void)state;
+    sample_make(&m, sample_good, 64);
+    program_fills_sum(&m.p, sums[0]);
+    sample_fini(&m);
+    program_fills_sum(&sheet.p, sums[1]);
+    assert_string_not_equal(sums[0], sums[1]);
+    assert_int_equal(client_put_blobs(client, &sheet.blobs, NULL), ERR_OK);
+    open_job(&j);
+    for (int i = 0; i < n; i++) {
+        char more[160];
+        const char *sum = sums[cases[i].has_sheet != cases[i].is_other];
+
+        snprintf(more, sizeof more, ",\"fills\":\"%s\"%s%s%s", sum, cases[i].has_sheet ? ",\"sheet\":\"" : "",
+                 cases[i].has_sheet ? name.hex : "", cases[i].has_sheet ? "\"" : "");
+        j.more = more;
+        add(&j, cases[i].source, 50 + i, "");
+    }
+    submit(&j);
+    gather(&j, n, 60000);
+    for (int i = 0; i < n; i++) {
+        const struct record *r = record_of(&j, i);
+
+        if (r->status != (cases[i].is_other ? STATUS_RUNTIME : STATUS_OK))
+            fail_msg("trial %d: %s at %s: %s", i, status_name(r->status), r->stage, r->why ? r->why : "");
+        if (!cases[i].is_other)
+            continue;
+        assert_string_equal(r->stage, "prepare");
+        assert_non_null(strstr(r->why, "bring agents and tuners to one version"));
+        assert_non_null(strstr(r->why, sums[0]));
+        assert_non_null(strstr(r->why, sums[1]));
+        assert_true(r->build_ms == 0);
+    }
+    sample_fini(&sheet);
+    close_job(&j);
+}
+
 static void a_polite_end_gives_leases_back_and_cleans_up(void **state)
 {
     static struct job j;
@@ -416,6 +472,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest replay[] = {cmocka_unit_test(a_recorded_space_answers_as_a_device_would)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_misbehaviour_gets_its_record_and_the_farm_goes_on),
+        cmocka_unit_test(programs_of_tuners_who_make_other_data_are_refused_in_words),
         cmocka_unit_test(a_polite_end_gives_leases_back_and_cleans_up),
         cmocka_unit_test(a_killed_agents_trials_go_to_another),
     };

@@ -124,13 +124,14 @@ static void a_trials_body_is_what_it_was(void **state)
     body.sheet = HEX;
     body.data_seed = 3040274339;
     body.prove = "least";
+    body.fills = "1a2b3c4d";
     is_written(&trial_body_shape, &body,
                "{'purpose':'search','proposed_by':'init','seed':7,'key':'local-cpu','timing':{'protocol':'rounds-1',"
                "'rounds':5,'rounds_near_best':9,'min_calls':3,'min_slot_ms':5,'warmup':1,'best_ns':0,"
                "'best_lnratio':null},'anchor':{'epoch':0,'bridge':0},'limits':{'build_s':10,'run_s':10,"
                "'memory_bytes':2147483648},'least_flops':21000000,'sheet':'" HEX
                "','data_seed':3040274339,'prove':'least',"
-               "'proven':false}");
+               "'proven':false,'fills':'1a2b3c4d'}");
     IS_WRITTEN(trial_body, "{'seed':0,'timing':{}}", .timing = parse("{}"), .least_flops = NAN, .data_seed = 3);
 }
 

@@ -9,6 +9,7 @@
 #include "tuner/trial.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static void say(struct measured *m, const char *words)
@@ -132,11 +133,53 @@ static void trials_say_who_is_put_through_all_passes(void **state)
     task_fini(&t);
 }
 
+/* Of the program with its sheet, so of other data with another seed; of a program by hand nobody knows them. */
+static void trials_say_what_their_fills_make(void **state)
+{
+    const struct device_choice device = {.desc = test_cpu()};
+    char said[3][PROGRAM_SUM_BYTES], sum[PROGRAM_SUM_BYTES];
+    struct trial_batch b;
+    struct program p;
+    struct job job;
+    struct task t;
+
+    (void)state;
+    start(&t);
+    job_init(&job);
+    for (int seed = 0; seed < 3; seed++) {
+        const cJSON *trial;
+        const struct blob *text;
+
+        job.data_seed = seed;
+        assert_int_equal(trial_batch_init(&b, &job, &device), ERR_OK);
+        assert_int_equal(trial_batch_add(&b, &t, TRIAL_SEARCH, searched_arm(&t), &t.arms[searched_arm(&t)].fallback,
+                                         "init", 0, NULL, NULL),
+                         ERR_OK);
+        trial = cJSON_GetArrayItem(b.trials, 0);
+        snprintf(said[seed], sizeof said[seed], "%s",
+                 cJSON_GetStringValue(cJSON_GetObjectItem(cJSON_GetObjectItem(trial, "body"), "fills")));
+        text = blobs_get(&b.blobs, cJSON_GetStringValue(cJSON_GetObjectItem(trial, "program")));
+        assert_non_null(text);
+        assert_int_equal(program_from_json((const char *)text->data, text->n_bytes, &p, NULL), ERR_OK);
+        program_fills_sum(&p, sum);
+        assert_int_equal(strcmp(sum, said[seed]) == 0, seed == 0);
+        assert_int_equal(trial_batch_add_program(&b, &p, 1, NULL, NULL), ERR_OK);
+        trial = cJSON_GetArrayItem(b.trials, 1);
+        assert_null(cJSON_GetObjectItem(cJSON_GetObjectItem(trial, "body"), "fills"));
+        program_fini(&p);
+        trial_batch_fini(&b);
+    }
+    assert_string_not_equal(said[1], said[2]);
+    job_fini(&job);
+    task_fini(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_winner_is_what_was_verified_in_full),
         cmocka_unit_test(trials_say_who_is_put_through_all_passes),
+        cmocka_unit_test(trials_say_what_their_fills_make),
         cmocka_unit_test(a_program_is_proved_by_a_record_in_full_on_the_jobs_data),
     };
 

@@ -56,6 +56,13 @@ def children(pid):
         return []
 
 
+def left_over():
+    """What is in $TMPDIR, but for folders without a lock: whoever made or removed one may have been killed at it, and for ten minutes it is
+    taken for one in the making (core/temp_dir.c)."""
+    top = ENV["TMPDIR"]
+    return [n for n in os.listdir(top) if not n.startswith("tune-agent.") or os.path.exists(f"{top}/{n}/lock")]
+
+
 class Watch(threading.Thread):
     """Looks at the processes every few seconds; by (name, pid) the figures over time."""
 
@@ -448,8 +455,8 @@ class Soak:
         a.start()  # takes away what killed ones left
         until(lambda: a.starts() > before, f"{a.name} starts again", 20)
         end = time.monotonic() + 20
-        while len(os.listdir(ENV["TMPDIR"])) > 1:
-            need(time.monotonic() < end, f"one agent's folder is left, and not {sorted(os.listdir(ENV['TMPDIR']))}")
+        while len(left_over()) > 1:
+            need(time.monotonic() < end, f"one agent's folder is left, and not {sorted(left_over())}")
             time.sleep(0.1)
         ending = [p.process for p in self.agents[:1] + self.trackers]
         for p in ending:

@@ -47,7 +47,7 @@ static void fetch_sheet(struct fetcher *x, struct trial *t)
     struct program p;
     const struct blob *b;
 
-    if (program_copy(&t->program, &p, NULL))
+    if ((!t->sheet_name.hex[0] && !t->fills[0]) || program_copy(&t->program, &p, NULL))
         return;
     b = t->sheet_name.hex[0] ? program_text(x, t->sheet_name.hex) : NULL;
     if (b)

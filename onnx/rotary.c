@@ -99,18 +99,25 @@ static bool read_angles(struct turning *t, size_t i, struct onnx_value *out)
     return true;
 }
 
-/* Sines with the sign that they have in each number of a pair. */
-static bool sign_sines(struct turning *t, struct onnx_value *sines)
+/* The node's output: an activation of pairs, the first number of each times -1. */
+static bool times_signs(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *pairs,
+                        bool pairs_inside)
 {
-    const struct graph_shape shape = {2, {t->pairs_inside ? 1 : 2, t->pairs_inside ? 2 : 1}};
-    struct onnx_value *signs = onnx_new_constant(t->m, t->node->output[0], &shape, true);
-    const struct onnx_value *of[] = {sines, signs};
+    const struct graph_shape shape = {2, {pairs_inside ? 1 : 2, pairs_inside ? 2 : 1}};
+    struct onnx_value *signs = onnx_new_constant(m, node->output[0], &shape, true);
+    const struct onnx_value *of[] = {pairs, signs};
 
     if (!signs)
         return false;
     signs->v[0] = -1;
     signs->v[1] = 1;
-    if (!made(t, onnx_eltwise_values(t->m, t->node, "mul(a,b)", of, 2, 0)))
+    return onnx_eltwise_values(m, node, "mul(a,b)", of, 2, 0) != ONNX_UNSUPPORTED && !m->failed;
+}
+
+/* Sines with the sign that they have in each number of a pair. */
+static bool sign_sines(struct turning *t, struct onnx_value *sines)
+{
+    if (!times_signs(t->m, t->node, sines, t->pairs_inside))
         return false;
     *sines = given(t);
     sines->sole = false;
@@ -152,12 +159,12 @@ static bool angles_of(struct turning *t, struct onnx_value held[2], const struct
     return read_angles(t, 1, &held[0]) && read_angles(t, 2, &held[1]) && sign_sines(t, &held[1]);
 }
 
-/* An activation of the elements of a view of x. */
-static bool copied(struct turning *t, const struct onnx_view *s, struct onnx_value *out)
+/* An activation of the elements of a view. */
+static bool copied(struct onnx_import *m, const struct onnx_value *x, const struct onnx_view *s, struct onnx_value *out)
 {
-    const int i = onnx_view_layer(t->m, &t->x.value, s, &s->shape);
+    const int i = onnx_view_layer(m, x, s, &s->shape);
 
-    *out = t->x.value;
+    *out = *x;
     if (i < 0)
         return false;
     onnx_make_activation(out, i, &s->shape);
@@ -182,7 +189,8 @@ static bool turn(struct turning *t, struct onnx_value *out)
     other = s;
     other.at += other.stride[pair];
     other.stride[pair] = -other.stride[pair];
-    if (!angles_of(t, held, angles) || !copied(t, &s, &x) || !copied(t, &other, &exchanged))
+    if (!angles_of(t, held, angles) || !copied(t->m, &t->x.value, &s, &x) ||
+        !copied(t->m, &t->x.value, &other, &exchanged))
         return false;
     of[1] = angles[1];
     if (!made(t, onnx_eltwise_values(t->m, t->node, "mul(a,b)", of, 2, 0)))
@@ -294,30 +302,11 @@ static struct onnx_view both(const struct onnx_view *first, const struct onnx_vi
     return s;
 }
 
-/* The first half of a concatenation's output times -1: *y, in the shape of its two halves. False: m->failed, or words.
- */
-static bool negate_first(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
-                         const struct onnx_view *halves)
-{
-    const struct graph_shape shape = {2, {2, 1}};
-    struct onnx_value *signs = onnx_new_constant(m, node->output[0], &shape, true);
-    const int i = signs ? onnx_view_layer(m, x, halves, &halves->shape) : -1;
-    struct onnx_value copy = *x;
-    const struct onnx_value *of[] = {&copy, signs};
-
-    if (i < 0)
-        return false;
-    signs->v[0] = -1;
-    signs->v[1] = 1;
-    onnx_make_activation(&copy, i, &halves->shape);
-    copy.sole = true;
-    return onnx_eltwise_values(m, node, "mul(a,b)", of, 2, 0) != ONNX_UNSUPPORTED && !m->failed;
-}
-
 bool onnx_halves_exchanged(struct onnx_import *m, const Onnx__NodeProto *node, int axis)
 {
     const struct onnx_value *negated = onnx_in(m, node, 0), *first = onnx_in(m, node, 1), *second;
     struct onnx_heads a, b;
+    struct onnx_value copy;
     struct graph_shape shape;
     struct onnx_view halves;
 
@@ -329,7 +318,7 @@ bool onnx_halves_exchanged(struct onnx_import *m, const Onnx__NodeProto *node, i
     if (!onnx_see(second, &a) || !onnx_see(first, &b) || !are_alike(&a, &b))
         return false;
     halves = both(&a.view, &b.view);
-    if (!negate_first(m, node, &a.value, &halves))
+    if (!copied(m, &a.value, &halves, &copy) || !times_signs(m, node, &copy, false))
         return m->failed;
     shape = second->shape;
     shape.dim[axis] *= 2;

@@ -458,6 +458,8 @@ class Soak:
         while len(left_over()) > 1:
             need(time.monotonic() < end, f"one agent's folder is left, and not {sorted(left_over())}")
             time.sleep(0.1)
+        for n in sorted(set(os.listdir(ENV["TMPDIR"])) - set(left_over())):
+            print(f"without a lock: {n}, with {sorted(os.listdir(ENV['TMPDIR'] + '/' + n))}")
         ending = [p.process for p in self.agents[:1] + self.trackers]
         for p in ending:
             p.terminate()

@@ -39,40 +39,42 @@ static size_t count(const char *lines, const char *op, enum onnx_role role)
     return n;
 }
 
-/* The graph of a model has an attention of these words, and no product besides. */
-static void check_attention(const char *lines, const char *words)
+/* The graph of a model, for buf_fini. */
+static struct buf graph_of(const char *lines)
 {
     struct onnx_import *m = NULL;
     struct why why = {""};
     struct buf text;
-    const char *at;
 
     buf_init(&text, MAX_MODEL);
     if (import_lines(lines, NULL, 0, &m, &why) || onnx_import_graph(m, &text, &why))
         fail_msg("%s: %s", lines, why.text);
+    onnx_import_close(m);
+    return text;
+}
+
+/* The graph of a model has an attention of these words, and no product besides. */
+static void check_attention(const char *lines, const char *words)
+{
+    struct buf text = graph_of(lines);
+    const char *at;
+
     at = strstr(buf_text(&text), " layout=");
     if (!strstr(buf_text(&text), "= attention ") || strstr(buf_text(&text), "batch_gemm") ||
         strstr(buf_text(&text), "softmax") || !at || strncmp(at + 1, words, strlen(words)) != 0 ||
         at[1 + strlen(words)] != '\n')
         fail_msg("%s%s, expected %s", lines, buf_text(&text), words);
     buf_fini(&text);
-    onnx_import_close(m);
 }
 
 /* The graph has none. */
 static void check_products(const char *lines)
 {
-    struct onnx_import *m = NULL;
-    struct why why = {""};
-    struct buf text;
+    struct buf text = graph_of(lines);
 
-    buf_init(&text, MAX_MODEL);
-    if (import_lines(lines, NULL, 0, &m, &why) || onnx_import_graph(m, &text, &why))
-        fail_msg("%s: %s", lines, why.text);
     if (strstr(buf_text(&text), "= attention ") || !strstr(buf_text(&text), "batch_gemm"))
         fail_msg("%s%s", lines, buf_text(&text));
     buf_fini(&text);
-    onnx_import_close(m);
 }
 
 #define DIVIDED HEAD "node MatMul q kt -> l\nnode Div l four -> s1\nnode Softmax s1 -> p axis=-1\n" TAIL
@@ -465,18 +467,12 @@ static void what_it_has_no_place_for_is_refused(void **unused)
 /* How often the graph has the word. */
 static int n_words(const char *lines, const char *word)
 {
-    struct onnx_import *m = NULL;
-    struct why why = {""};
-    struct buf text;
+    struct buf text = graph_of(lines);
     int n = 0;
 
-    buf_init(&text, MAX_MODEL);
-    if (import_lines(lines, NULL, 0, &m, &why) || onnx_import_graph(m, &text, &why))
-        fail_msg("%s: %s", lines, why.text);
     for (const char *at = buf_text(&text); (at = strstr(at, word)) != NULL; at++)
         n++;
     buf_fini(&text);
-    onnx_import_close(m);
     return n;
 }
 

@@ -2,6 +2,7 @@
 #include "agent/built.h"
 
 #include "core/err.h"
+#include "core/json.h"
 #include "tracker/calls.h"
 
 #include <stddef.h>
@@ -158,7 +159,7 @@ cJSON *resources_merge(cJSON *own, const cJSON *other)
         const cJSON *more = same_kernel(other, one);
 
         for (const cJSON *m = more ? more->child : NULL; m; m = m->next)
-            if (cJSON_IsNumber(m) && !cJSON_HasObjectItem(one, m->string))
+            if (cJSON_IsNumber(m) && !json_has(one, m->string))
                 cJSON_AddItemToObject(one, m->string, cJSON_Duplicate(m, true));
     }
     return own;

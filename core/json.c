@@ -124,6 +124,11 @@ enum err json_print(const cJSON *tree, struct buf *out)
     return e;
 }
 
+bool json_has(const cJSON *object, const char *name)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, name) != NULL;
+}
+
 static enum err find(const cJSON *object, const char *name, const cJSON **out, struct why *why)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);

@@ -28,6 +28,9 @@ enum err json_print(const cJSON *tree, struct buf *out);
 /* Control characters in all names and texts of a tree become blanks: a terminal obeys those of whoever wrote them. */
 void json_plain(cJSON *tree);
 
+/* Has the object a member of exactly this name? cJSON's own question takes "Name" for "name". */
+bool json_has(const cJSON *object, const char *name);
+
 /* Members of an object: ERR_INPUT naming the member when it is missing or of another type.
  * The `_or` forms take a default when the member is missing (a wrong type is still ERR_INPUT).
  * Strings are lent and live as long as the tree. */

@@ -23,6 +23,8 @@ forbid "conflict marks" '^(<{7}|>{7}) ' .
 forbid "paths of one machine" '(^|[^[:alnum:]_.])/(home|work|Users)/[[:alnum:]_]' .
 forbid "banned functions (unbounded or not thread-safe)" \
     '(^|[^[:alnum:]_])(gets|sprintf|vsprintf|strtok|tmpnam|mktemp|popen)[[:space:]]*\(' '*.c' '*.h'
+forbid "names of members that differ in case would be one (json_has, cJSON's calls with CaseSensitive)" \
+    'cJSON_(Get|Has|ReplaceItemIn|DeleteItemFrom|DetachItemFrom)(ObjectItem|Object)[[:space:]]*\(' '*.c' '*.h' ':!tests'
 forbid "tabs or spaces at the end of a line" '[[:blank:]]+$' '*.c' '*.h' '*.cl' '*.sh' '*.md' '*.txt'
 [ "$found" -eq 0 ] || exit 1
 echo "words: nothing that should not be there"

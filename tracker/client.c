@@ -6,6 +6,7 @@
 #include "core/buf.h"
 #include "core/clock.h"
 #include "core/entropy.h"
+#include "core/json.h"
 #include "tracker/protocol.h"
 
 #include <assert.h>
@@ -788,7 +789,7 @@ enum err client_call(struct client *c, const char *op, cJSON *takes_args, const 
     }
     if (!call.args)
         call.args = cJSON_CreateObject();
-    if (call.args && wait_ms > 0 && !cJSON_HasObjectItem(call.args, "wait_ms"))
+    if (call.args && wait_ms > 0 && !json_has(call.args, "wait_ms"))
         cJSON_AddNumberToObject(call.args, "wait_ms", (double)wait_ms);
     e = call.args ? entropy_hex(c->entropy, call.id, REQUEST_ID_HEX) : ERR_NOMEM;
     if (!e)

@@ -166,7 +166,7 @@ enum err client_all_devices(struct client *c, const char *key, cJSON **tree, str
     *tree = NULL;
     e = key && *key ? part_devices(c, key, tree, why) : client_each_part(c, add_devices, tree, why);
     if (!e || e == ERR_UNREACHABLE) {
-        cJSON_DeleteItemFromObject(*tree, "next");
+        cJSON_DeleteItemFromObjectCaseSensitive(*tree, "next");
     } else {
         cJSON_Delete(*tree);
         *tree = NULL;

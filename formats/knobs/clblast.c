@@ -3,6 +3,7 @@
 
 #include "core/buf.h"
 #include "core/err.h"
+#include "core/json.h"
 #include "kernels/build.h"
 #include "kernels/conv/shape.h"
 #include "formats/knobs/tvm_private.h"
@@ -249,7 +250,7 @@ static enum err choose_all(const struct clblast_family *f, const struct space *s
     int64_t v;
 
     for (const struct build_define *x = f->fixed; !e && x->name; x++) {
-        if (!cJSON_HasObjectItem(parameters, x->name))
+        if (!json_has(parameters, x->name))
             continue; /* of files from before it came */
         e = parameter_of(parameters, x->name, &v, why);
         if (!e && v != x->value)

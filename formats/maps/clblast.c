@@ -151,7 +151,7 @@ static enum err write_row(const struct record *r, struct foreign_row *out, struc
         return e == ERR_INPUT ? ERR_UNSUPPORTED : e;
     out->time_s = r->time_ns / 1e9;
     out->task = strdup(kept ? text_of(kept, "kernel_family") : clblast_name(f));
-    if (!cJSON_HasObjectItem(out->extra, "kernel"))
+    if (!json_has(out->extra, "kernel"))
         json_add_text(out->extra, "kernel", clblast_kernel(f), &ok);
     if (!kept && ok)
         ok = carried_add(r, out->extra) == ERR_OK;

@@ -44,7 +44,7 @@ static enum err set_resources(const cJSON *runs, struct record *out)
     {
         cJSON *one = NULL;
 
-        if (!cJSON_HasObjectItem(run, "CompilationData"))
+        if (!json_has(run, "CompilationData"))
             continue;
         if (!out->resources)
             out->resources = cJSON_CreateArray();

@@ -7,6 +7,9 @@
  * Lines of version 0.1 (TVM before 0.7) are read as what 0.2 would say of them:
  * {"i": [target, task, [args], {}, [workload], {"i": n, "t": template, "c": null, "e": [[name, kind, value], ..]}],
  * "r": .., "v": 0.1}. */
+#include "core/buf.h"
+#include "core/err.h"
+#include "core/json.h"
 #include "formats/syntax/foreign.h"
 
 #include <assert.h>
@@ -71,7 +74,7 @@ static enum err read_config(cJSON *line, struct foreign_row *r, struct why *why)
     for (item = config->child; item; item = after) {
         after = item->next;
         if ((strcmp(item->string, "index") == 0 || strcmp(item->string, "code_hash") == 0) &&
-            !cJSON_HasObjectItem(r->extra, item->string) &&
+            !json_has(r->extra, item->string) &&
             !cJSON_AddItemToObject(r->extra, item->string, cJSON_DetachItemViaPointer(config, item)))
             return ERR_NOMEM;
     }
@@ -136,7 +139,7 @@ static enum err read_rest(cJSON *line, struct foreign_row *r, struct why *why)
         return why_set(why, ERR_INPUT, "an AutoTVM log of a version after 0.2");
     for (item = line->child; item; item = after) {
         after = item->next;
-        if (!is_known(item->string) && !cJSON_HasObjectItem(r->extra, item->string) &&
+        if (!is_known(item->string) && !json_has(r->extra, item->string) &&
             !cJSON_AddItemToObject(r->extra, item->string, cJSON_DetachItemViaPointer(line, item)))
             return ERR_NOMEM;
     }
@@ -294,7 +297,7 @@ static bool take_line(struct reading *s, const char *text, size_t n, int64_t i_l
     foreign_row_init(&row);
     e = n > FOREIGN_MAX_ROW_BYTES ? why_set(&why, ERR_LIMIT, "a line over %zu bytes", FOREIGN_MAX_ROW_BYTES)
                                   : parse(text, n, &tree, &why);
-    s->any = s->any || cJSON_HasObjectItem(tree, "input") || cJSON_HasObjectItem(tree, "v");
+    s->any = s->any || json_has(tree, "input") || json_has(tree, "v");
     row.i_line = i_line;
     if (!e)
         e = read_line(tree, &row, &why);

@@ -3,6 +3,9 @@
  * [{"kernel": .., "time": ms, "parameters": {"MWG": 64, ..}}, ..]; and of its database, {"sections": [..]}, whose
  * sections have "parameter_names" and results ["64,32,..", ms]. A row's task is the family, its args are precision and
  * arg_*, its extra what else stands there. */
+#include "core/buf.h"
+#include "core/err.h"
+#include "core/json.h"
 #include "formats/syntax/foreign.h"
 #include "formats/syntax/json_parts.h"
 
@@ -57,8 +60,7 @@ static enum err fill(struct reading *s, struct foreign_row *r)
     bool ok = true;
 
     r->task = text_of(s->meta, "kernel_family");
-    r->target =
-        text_of(s->meta, cJSON_HasObjectItem(s->meta, "clblast_device_name") ? "clblast_device_name" : "device");
+    r->target = text_of(s->meta, json_has(s->meta, "clblast_device_name") ? "clblast_device_name" : "device");
     r->args = cJSON_CreateObject();
     r->extra = cJSON_CreateObject();
     cJSON_ArrayForEach(item, s->meta)
@@ -89,7 +91,7 @@ static void give(struct reading *s, const cJSON *result, const cJSON *time, cJSO
         row.time_s = time->valuedouble / 1e3;
         s->failed = fill(s, &row);
         for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
-            if (cJSON_HasObjectItem(result, kept[i]) && !cJSON_HasObjectItem(row.extra, kept[i]))
+            if (json_has(result, kept[i]) && !json_has(row.extra, kept[i]))
                 json_add_item(row.extra, kept[i],
                               cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(result, kept[i]), true), &ok);
         s->failed = ok ? s->failed : ERR_NOMEM;

@@ -4,6 +4,7 @@
 #include "formats/syntax/ktt_xml.h"
 
 #include "core/err.h"
+#include "core/json.h"
 #include "formats/syntax/foreign.h"
 #include "formats/syntax/json_parts.h"
 #include "formats/syntax/timestamp.h"
@@ -107,7 +108,7 @@ static enum err take_knobs(cJSON *result, struct foreign_row *row, struct why *w
         cJSON *value = cJSON_DetachItemFromObjectCaseSensitive(pair, "Value");
         const char *name = text_of(pair, "Name");
 
-        if (!value || !*name || cJSON_HasObjectItem(row->knobs, name)) {
+        if (!value || !*name || json_has(row->knobs, name)) {
             cJSON_Delete(value);
             return why_set(why, ERR_INPUT, "a pair of \"Configuration\" has no Name, no Value, or a Name used before");
         }

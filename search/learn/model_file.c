@@ -216,7 +216,7 @@ static enum err read_parts(cJSON *root, struct model_file *m, struct why *why)
     if (e == ERR_OK && ensemble_n_extra(m->ensemble) != n_derived(m))
         e = why_set(why, ERR_INPUT, "learned from %zu derived features, its space has %zu",
                     ensemble_n_extra(m->ensemble), n_derived(m));
-    if (e == ERR_OK && cJSON_HasObjectItem(root, "second"))
+    if (e == ERR_OK && json_has(root, "second"))
         e = read_second(cJSON_GetObjectItemCaseSensitive(root, "second"), m, why);
     return e;
 }

@@ -98,6 +98,7 @@ static void members_are_typed_and_named_in_errors(void **state)
     assert_int_equal(json_get_text(tree, "T", &s, &why), ERR_INPUT);
     assert_string_equal(why.text, "'T' is missing");
     assert_int_equal(json_get_text(NULL, "t", &s, &why), ERR_INPUT);
+    assert_true(json_has(tree, "t") && !json_has(tree, "T") && !json_has(NULL, "t"));
     cJSON_Delete(tree);
 }
 

@@ -87,6 +87,10 @@ static void a_line_is_a_row(void **state)
     assert_non_null(strstr(h.extra, "\"index\":7"));
     assert_non_null(strstr(h.extra, "\"tvm_version\":\"0.9.0\""));
     forget(&h);
+    h = hear("{" INPUT ", " CONFIG ", " RESULT ", " REST ", \"note\": 1, \"Note\": 2}\n", ERR_OK);
+    assert_non_null(strstr(h.extra, "\"note\":1")); /* two members, though they differ in case alone */
+    assert_non_null(strstr(h.extra, "\"Note\":2"));
+    forget(&h);
 }
 
 static void error_numbers_are_statuses(void **state)

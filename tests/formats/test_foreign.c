@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Files of Kernel Tuner and KTT: what they hold is read, and of files cut at any byte every whole result. */
+#include "core/json.h"
 #include "formats/syntax/foreign.h"
 #include "formats/syntax/json_parts.h"
 #include "formats/syntax/timestamp.h"
@@ -349,6 +350,26 @@ static void bad_results_of_ktt_are_told(void **state)
     }
 }
 
+static void names_that_differ_in_case_are_two_parameters(void **state)
+{
+    static const char text[] = "{\"Metadata\": {}, \"Results\": [{\"KernelName\": \"k\", \"Status\": \"Ok\", "
+                               "\"TotalDuration\": 1, \"Configuration\": [{\"Name\": \"wi\", \"Value\": 1}, "
+                               "{\"Name\": \"WI\", \"Value\": 2}]}]}";
+    struct seen s = {.n = 0};
+    struct why why = {""};
+    int64_t v = 0;
+
+    (void)state;
+    assert_int_equal(read_as("ktt", text, strlen(text), &s, &why), ERR_OK);
+    if (s.n != 1)
+        fail_msg("%s", s.words);
+    assert_int_equal(json_get_i64(s.rows[0].knobs, "wi", 0, 9, &v, NULL), ERR_OK);
+    assert_int_equal(v, 1);
+    assert_int_equal(json_get_i64(s.rows[0].knobs, "WI", 0, 9, &v, NULL), ERR_OK);
+    assert_int_equal(v, 2);
+    forget(&s);
+}
+
 static void parts_are_whole_only_when_something_ends_them(void **state)
 {
     static const struct {
@@ -681,6 +702,7 @@ int main(void)
         cmocka_unit_test(results_of_ktt_cut_at_any_byte_give_every_whole_one),
         cmocka_unit_test(entities_of_a_document_type_do_not_grow),
         cmocka_unit_test(bad_results_of_ktt_are_told),
+        cmocka_unit_test(names_that_differ_in_case_are_two_parameters),
         cmocka_unit_test(parts_are_whole_only_when_something_ends_them),
         cmocka_unit_test(timestamps_are_read_with_their_zone),
         cmocka_unit_test(every_format_has_a_name_and_a_way),

@@ -32,8 +32,7 @@ enum err workdir_open(struct workdir *w, struct why *why)
 
 void workdir_remove(const struct workdir *w)
 {
-    if (w->temp.path[0])
-        dir_remove(w->temp.path);
+    temp_dir_remove(&w->temp);
 }
 
 void workdir_close(struct workdir *w)

@@ -140,6 +140,7 @@ enum err dir_temporary(const char *stem, char *out, size_t n_out, struct why *wh
  * that whoever nests them takes neither our stack nor our descriptors. */
 struct removal {
     int top;
+    const char *last; /* of the top's files; NULL: none */
     unsigned n_names, n_moved;
 };
 
@@ -169,6 +170,11 @@ static void move_up(struct removal *r, int at, const char *name)
     }
 }
 
+static bool has_turn(const struct removal *r, const char *name, int depth)
+{
+    return strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && (depth || !r->last || strcmp(name, r->last) != 0);
+}
+
 static void remove_at(struct removal *r, int at, const char *name, int depth)
 {
     int fd = open_folder(at, name);
@@ -182,8 +188,10 @@ static void remove_at(struct removal *r, int at, const char *name, int depth)
         return;
     }
     while (depth < DEEPEST && (entry = readdir(dir)))
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+        if (has_turn(r, entry->d_name, depth))
             remove_at(r, fd, entry->d_name, depth + 1);
+    if (!depth && r->last && !r->n_moved)
+        unlinkat(fd, r->last, 0);
     closedir(dir);
     if (unlinkat(at, name, AT_REMOVEDIR) != 0 && depth == DEEPEST)
         move_up(r, at, name);
@@ -191,7 +199,12 @@ static void remove_at(struct removal *r, int at, const char *name, int depth)
 
 void dir_remove(const char *path)
 {
-    struct removal r = {.top = path && *path ? open_folder(AT_FDCWD, path) : -1};
+    dir_remove_last(path, NULL);
+}
+
+void dir_remove_last(const char *path, const char *last)
+{
+    struct removal r = {.top = path && *path ? open_folder(AT_FDCWD, path) : -1, .last = last};
 
     if (!path || !*path)
         return;

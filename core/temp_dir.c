@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define LOCK "lock"
 #define ORPHAN_S 600 /* a directory without a lock file is in the making, unless it is this old */
 
 static const char *base_dir(void)
@@ -29,8 +30,8 @@ static enum err take_lock(struct temp_dir *d, struct why *why)
 {
     char made[PATH_MAX + 16], final[PATH_MAX + 16];
 
-    snprintf(made, sizeof made, "%s/lock.new", d->path);
-    snprintf(final, sizeof final, "%s/lock", d->path);
+    snprintf(made, sizeof made, "%s/" LOCK ".new", d->path);
+    snprintf(final, sizeof final, "%s/" LOCK, d->path);
     d->lock_fd = open(made, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (d->lock_fd < 0 || flock(d->lock_fd, LOCK_EX | LOCK_NB) != 0 || rename(made, final) != 0)
         return why_set(why, ERR_IO, "cannot lock %s: %s", d->path, strerror(errno));
@@ -53,10 +54,15 @@ enum err temp_dir_open(struct temp_dir *d, const char *stem, struct why *why)
     return e;
 }
 
-void temp_dir_close(struct temp_dir *d)
+void temp_dir_remove(const struct temp_dir *d)
 {
     if (d->path[0])
-        dir_remove(d->path);
+        dir_remove_last(d->path, LOCK);
+}
+
+void temp_dir_close(struct temp_dir *d)
+{
+    temp_dir_remove(d);
     if (d->lock_fd >= 0)
         close(d->lock_fd);
     *d = (struct temp_dir){.lock_fd = -1};
@@ -71,7 +77,7 @@ static bool owner_is_dead(const char *path)
 
     if (lstat(path, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
         return false;
-    snprintf(lock, sizeof lock, "%s/lock", path);
+    snprintf(lock, sizeof lock, "%s/" LOCK, path);
     fd = open(lock, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return errno == ENOENT && time(NULL) - st.st_mtime > ORPHAN_S;
@@ -95,7 +101,7 @@ int temp_dir_sweep(const char *stem)
         snprintf(path, sizeof path, "%s/%s", base_dir(), entry->d_name);
         if (!owner_is_dead(path))
             continue;
-        dir_remove(path);
+        dir_remove_last(path, LOCK);
         n++;
     }
     if (dir)

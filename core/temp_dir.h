@@ -16,7 +16,10 @@ struct temp_dir {
 /* Makes a fresh directory "<TMPDIR or /tmp>/<stem>.XXXXXX" with its lock. ERR_IO; `d` is none then. */
 enum err temp_dir_open(struct temp_dir *d, const char *stem, struct why *why);
 
-/* Removes the directory with all in it, and gives up its lock; `d` is none then. */
+/* Removes the directory with all in it; the lock is held until the process ends. */
+void temp_dir_remove(const struct temp_dir *d);
+
+/* The same, and gives up its lock; `d` is none then. */
 void temp_dir_close(struct temp_dir *d);
 
 /* Removes the directories of that stem whose owners are dead (their lock is free); returns how many. */

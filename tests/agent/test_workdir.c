@@ -3,7 +3,10 @@
 #include "agent/workdir.h"
 #include "core/file.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -74,6 +77,72 @@ static void sweeping_removes_what_the_killed_left(void **state)
     waitpid(pid, &status, 0);
     assert_int_equal(workdir_sweep(), 1);
     assert_int_equal(workdir_sweep(), 0);
+}
+
+#define MANY 600
+
+static int count(const char *path)
+{
+    DIR *d = opendir(path);
+    int n = 0;
+
+    while (d && readdir(d))
+        n++;
+    if (d)
+        closedir(d);
+    return n;
+}
+
+/* A process with a folder of many files that begins to remove it at once. */
+static pid_t removing(char path[PATH_MAX])
+{
+    char file[PATH_MAX + 16];
+    struct workdir w;
+    int ready[2];
+    pid_t pid;
+
+    assert_int_equal(pipe(ready), 0);
+    pid = fork();
+    if (pid == 0) {
+        workdir_open(&w, NULL);
+        for (int i = 0; i < MANY; i++) {
+            snprintf(file, sizeof file, "%s/%d", w.temp.path, i);
+            close(open(file, O_CREAT | O_WRONLY, 0600));
+        }
+        (void)!write(ready[1], w.temp.path, PATH_MAX);
+        workdir_close(&w);
+        pause();
+    }
+    close(ready[1]);
+    assert_int_equal(read(ready[0], path, PATH_MAX), PATH_MAX);
+    close(ready[0]);
+    return pid;
+}
+
+/* The lock goes last: what is left is known to be of a dead one, and not for something in the making. */
+static void who_is_killed_at_its_removal_leaves_its_lock(void **state)
+{
+    char path[PATH_MAX], lock[PATH_MAX + 16];
+    int n_cut = 0;
+
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        const pid_t pid = removing(path);
+        int n = MANY;
+
+        while (n > MANY / 8 * (7 - i) + 20)
+            n = count(path);
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+        n = count(path);
+        snprintf(lock, sizeof lock, "%s/lock", path);
+        if (n > 2 && access(lock, F_OK) != 0)
+            fail_msg("%d files are left without their lock", n - 2);
+        n_cut += n > 2;
+        assert_int_equal(workdir_sweep(), n > 2);
+        assert_int_not_equal(access(path, F_OK), 0);
+    }
+    assert_true(n_cut > 0);
 }
 
 /* Without a lock it may be in the making; not any more after ten minutes. What has another name is no agent's. */
@@ -204,6 +273,7 @@ int main(void)
         cmocka_unit_test(a_directory_is_gone_after_close),
         cmocka_unit_test(sweeping_spares_the_living),
         cmocka_unit_test(sweeping_removes_what_the_killed_left),
+        cmocka_unit_test(who_is_killed_at_its_removal_leaves_its_lock),
         cmocka_unit_test(blobs_come_back_checked),
         cmocka_unit_test(sweeping_removes_orphans_when_they_are_old),
         cmocka_unit_test(a_blob_may_have_a_second_name),

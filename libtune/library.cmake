@@ -5,7 +5,7 @@ set(LIBTUNE_VERSION ${PROJECT_VERSION})
 set(LIBTUNE_SOVERSION 1) # of the binary interface; scripts/check_abi.sh says when to raise it. 0: version 0.1
 set(LIBTUNE_ROOMS choice plan_of exec_cl exec_cu devices kernels search_space logs program core)
 
-add_library(libtune_objects OBJECT tune_call.c tune_cl.c tune_cuda.c tune_missing.c tune_network.c tune_network_read.c tune_open.c tune_plan.c tune_sized.c
+add_library(libtune_objects OBJECT tune_call.c tune_cl.c tune_cuda.c tune_locale.c tune_missing.c tune_network.c tune_network_read.c tune_open.c tune_plan.c tune_sized.c
   tune_words.c)
 target_link_libraries(libtune_objects PUBLIC ${LIBTUNE_ROOMS})
 

@@ -164,8 +164,8 @@ void tune_close(struct tune *t)
     tune_release(t);
 }
 
-enum tune_status tune_open_with(const struct tune_backend *backend, const char *log, void *context, void *device,
-                                const struct tune_options *options, struct tune **out)
+static enum tune_status open_with(const struct tune_backend *backend, const char *log, void *context, void *device,
+                                  const struct tune_options *options, struct tune **out)
 {
     struct tune_options o;
     struct tune *t;
@@ -185,6 +185,16 @@ enum tune_status tune_open_with(const struct tune_backend *backend, const char *
         *out = t;
     else
         tune_release(t);
+    return s;
+}
+
+enum tune_status tune_open_with(const struct tune_backend *backend, const char *log, void *context, void *device,
+                                const struct tune_options *options, struct tune **out)
+{
+    const locale_t before = tune_use_points();
+    const enum tune_status s = open_with(backend, log, context, device, options, out);
+
+    uselocale(before);
     return s;
 }
 

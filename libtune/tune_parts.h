@@ -7,6 +7,7 @@
 #include "exec/plan.h"
 #include "libtune/tune.h"
 
+#include <locale.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -80,6 +81,10 @@ enum tune_status tune_take_sized(const char *name, const void *callers, void *ow
 enum tune_status tune_give_sized(const char *name, const void *own, size_t n_own, void *callers);
 /* TUNE_OK stays as it is. */
 enum tune_status tune_fail_exec(enum exec_status status, const struct exec_words *words);
+
+/* Logs, workloads and kernels have decimal points, an application's locale perhaps commas: until uselocale(what this
+ * returned) the calling thread's numbers are those of the "C" locale. */
+locale_t tune_use_points(void);
 
 /* What tune_open_.. of all backends are. */
 enum tune_status tune_open_with(const struct tune_backend *backend, const char *log, void *context, void *device,

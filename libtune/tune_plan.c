@@ -205,15 +205,11 @@ static enum tune_status render_or_default(struct tune_plan *p)
     return render(p);
 }
 
-enum tune_status tune_plan_make(struct tune *t, const char *workload, unsigned flags, struct tune_plan **out)
+static enum tune_status make(struct tune *t, const char *workload, unsigned flags, struct tune_plan **out)
 {
-    struct tune_plan *p;
+    struct tune_plan *p = calloc(1, sizeof *p);
     enum tune_status s;
 
-    if (!t || !workload || !out || flags & ~(unsigned)TUNE_RECORDED)
-        return tune_fail(TUNE_BAD_ARGUMENT, "tune_plan_make: expected an open log, a workload, flags of tune_flags and "
-                                            "where to give the plan to");
-    p = calloc(1, sizeof *p);
     if (!p)
         return no_memory();
     atomic_init(&p->n_users, 1);
@@ -231,6 +227,20 @@ enum tune_status tune_plan_make(struct tune *t, const char *workload, unsigned f
     tune_note_missed(t, p->text, &p->choice);
     *out = p;
     return TUNE_OK;
+}
+
+enum tune_status tune_plan_make(struct tune *t, const char *workload, unsigned flags, struct tune_plan **out)
+{
+    enum tune_status s;
+    locale_t before;
+
+    if (!t || !workload || !out || flags & ~(unsigned)TUNE_RECORDED)
+        return tune_fail(TUNE_BAD_ARGUMENT, "tune_plan_make: expected an open log, a workload, flags of tune_flags and "
+                                            "where to give the plan to");
+    before = tune_use_points();
+    s = make(t, workload, flags, out);
+    uselocale(before);
+    return s;
 }
 
 void tune_plan_release(struct tune_plan *p)

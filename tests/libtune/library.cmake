@@ -3,6 +3,8 @@
 if(TARGET libtune_shared)
   tune_test(test_libtune SOURCES test_libtune.c sample_log.c reference.c LINK libtune_shared choice devices
     package::opencl LABELS unit opencl TIMEOUT 300)
+  tune_test(test_locale SOURCES test_locale.c sample_log.c LINK libtune_shared choice devices package::opencl
+    LABELS unit opencl TIMEOUT 300)
   tune_test(test_tune_sized SOURCES test_tune_sized.c ../../libtune/tune_sized.c ../../libtune/tune_words.c LINK choice LABELS unit)
   tune_test(test_tune_open SOURCES test_tune_open.c sample_layer.c $<TARGET_OBJECTS:libtune_objects>
     LINK choice plan_of exec_cl exec_cu devices kernels search_space logs program core LABELS unit)

@@ -126,20 +126,29 @@ enum err workdir_put(struct workdir *w, const struct blobs *set, const char *hex
     return e;
 }
 
+/* That whose last use is the longest ago, not after `stamp`; NULL: all are in use. */
+static struct workdir_blob *stale(struct workdir *w, int64_t stamp)
+{
+    struct workdir_blob *oldest = NULL;
+
+    for (size_t i = 0; i < w->n_blobs; i++)
+        if (w->blobs[i].used <= (oldest ? oldest->used : stamp))
+            oldest = &w->blobs[i];
+    return oldest;
+}
+
 static void trim(struct workdir *w, int64_t stamp)
 {
-    for (size_t i = 0; i < w->n_blobs && w->sum_bytes > WORKDIR_MAX_BLOB_BYTES;) {
+    struct workdir_blob *b;
+
+    while ((w->sum_bytes > WORKDIR_MAX_BLOB_BYTES || w->n_blobs > WORKDIR_MAX_BLOBS) && (b = stale(w, stamp))) {
         char path[PATH_MAX + 80];
 
-        if (w->blobs[i].used > stamp) {
-            i++;
-            continue;
-        }
-        blob_path(w->temp.path, w->blobs[i].name.hex, path, sizeof path);
+        blob_path(w->temp.path, b->name.hex, path, sizeof path);
         unlink(path);
-        assert(w->sum_bytes >= w->blobs[i].n_bytes);
-        w->sum_bytes -= w->blobs[i].n_bytes;
-        w->blobs[i] = w->blobs[--w->n_blobs];
+        assert(w->sum_bytes >= b->n_bytes);
+        w->sum_bytes -= b->n_bytes;
+        *b = w->blobs[--w->n_blobs];
     }
 }
 

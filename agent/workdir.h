@@ -17,6 +17,7 @@
 
 #define WORKDIR_STEM "tune-agent"
 #define WORKDIR_MAX_BLOB_BYTES ((int64_t)1 << 30) /* on disk, of blobs not in use */
+#define WORKDIR_MAX_BLOBS 1024                    /* as many, so that an agent's end has the time to remove them */
 
 struct workdir_blob {
     struct sha256 name;
@@ -55,7 +56,7 @@ bool workdir_has(struct workdir *w, const char *hex);
 /* Writes a blob of the set that is not here yet; ERR_NOT_FOUND when the set lacks it. */
 enum err workdir_put(struct workdir *w, const struct blobs *set, const char *hex, struct why *why);
 
-/* Forgets blobs not used since `stamp` while the sum is over WORKDIR_MAX_BLOB_BYTES. */
+/* Forgets blobs not used since `stamp`, those unused for longest first, while there are more than the maxima. */
 void workdir_trim(struct workdir *w, int64_t stamp);
 
 /* Path of a compiler cache; each generation is a directory of its own. */

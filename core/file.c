@@ -140,8 +140,8 @@ enum err dir_temporary(const char *stem, char *out, size_t n_out, struct why *wh
  * that whoever nests them takes neither our stack nor our descriptors. */
 struct removal {
     int top;
-    const char *last; /* of the top's files; NULL: none */
-    unsigned n_names, n_moved;
+    const char *last;                  /* of the top's files; NULL: none */
+    unsigned n_names, n_moved, n_left; /* n_left: could not be removed */
 };
 
 /* Opens a folder, also one whose owner shut it; -1: it is none. */
@@ -175,6 +175,14 @@ static bool has_turn(const struct removal *r, const char *name, int depth)
     return strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && (depth || !r->last || strcmp(name, r->last) != 0);
 }
 
+static bool unlink_at(struct removal *r, int at, const char *name, int flags)
+{
+    const bool is_gone = unlinkat(at, name, flags) == 0 || errno == ENOENT;
+
+    r->n_left += !is_gone;
+    return is_gone;
+}
+
 static void remove_at(struct removal *r, int at, const char *name, int depth)
 {
     int fd = open_folder(at, name);
@@ -184,16 +192,16 @@ static void remove_at(struct removal *r, int at, const char *name, int depth)
     if (!dir) {
         if (fd >= 0)
             close(fd);
-        unlinkat(at, name, 0);
+        unlink_at(r, at, name, 0);
         return;
     }
     while (depth < DEEPEST && (entry = readdir(dir)))
         if (has_turn(r, entry->d_name, depth))
             remove_at(r, fd, entry->d_name, depth + 1);
-    if (!depth && r->last && !r->n_moved)
-        unlinkat(fd, r->last, 0);
+    if (!depth && r->last && !r->n_left)
+        unlink_at(r, fd, r->last, 0);
     closedir(dir);
-    if (unlinkat(at, name, AT_REMOVEDIR) != 0 && depth == DEEPEST)
+    if (!unlink_at(r, at, name, AT_REMOVEDIR) && depth == DEEPEST)
         move_up(r, at, name);
 }
 
@@ -209,7 +217,7 @@ void dir_remove_last(const char *path, const char *last)
     if (!path || !*path)
         return;
     do {
-        r.n_moved = 0;
+        r.n_moved = r.n_left = 0;
         remove_at(&r, AT_FDCWD, path, 0);
     } while (r.n_moved);
     if (r.top >= 0)

@@ -35,7 +35,8 @@ enum err file_check_ends(int fd, const char *path, struct why *why);
 /* Removes a directory and all below it, following no links. Never fails: what cannot be removed stays. */
 void dir_remove(const char *path);
 
-/* The same, the file `last` in it after all else (NULL: none): whoever is killed at it leaves that file, too. */
+/* The same, the file `last` in it after all else (NULL: none): where anything stays, as when the process is killed at
+ * it, that file does, too. */
 void dir_remove_last(const char *path, const char *last);
 
 #endif

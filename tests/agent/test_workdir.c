@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -267,6 +269,63 @@ static void trimming_keeps_what_is_in_use(void **state)
     blobs_fini(&set);
 }
 
+static void blobs_are_so_many_at_most(void **state)
+{
+    char text[16], blobs[PATH_MAX + 16];
+    struct sha256 name, first;
+    struct blobs set;
+    struct workdir w;
+
+    (void)state;
+    blobs_init(&set, 1 << 20);
+    assert_int_equal(workdir_open(&w, NULL), ERR_OK);
+    for (int i = 0; i < WORKDIR_MAX_BLOBS + 10; i++) {
+        snprintf(text, sizeof text, "%d", i);
+        blobs_put(&set, text, strlen(text), &name);
+        assert_int_equal(workdir_put(&w, &set, name.hex, NULL), ERR_OK);
+        first = i ? first : name;
+        assert_true(workdir_has(&w, first.hex)); /* what each trial needs, as its expected outputs, */
+    }
+    workdir_trim(&w, w.stamp - 1); /* the last one is in use */
+    snprintf(blobs, sizeof blobs, "%s/blobs", w.temp.path);
+    assert_int_equal(count(blobs), WORKDIR_MAX_BLOBS + 2);
+    assert_true(workdir_has(&w, name.hex));
+    assert_true(workdir_has(&w, first.hex)); /* stays */
+    workdir_close(&w);
+    blobs_fini(&set);
+}
+
+/* What is put there meanwhile keeps the folder, and the lock with it. */
+static void what_stays_keeps_the_lock(void **state)
+{
+    char inner[PATH_MAX + 32], lock[PATH_MAX + 16];
+    struct workdir w;
+    int status;
+    pid_t pid;
+
+    (void)state;
+    if (geteuid() != 0 || access("/proc/self/ns/mnt", F_OK) != 0)
+        skip();
+    assert_int_equal(workdir_open(&w, NULL), ERR_OK);
+    snprintf(inner, sizeof inner, "%s/blobs/kept", w.temp.path);
+    snprintf(lock, sizeof lock, "%s/lock", w.temp.path);
+    assert_int_equal(dir_make(inner, 0700, NULL), ERR_OK);
+    pid = fork();
+    if (pid == 0) { /* a mount point cannot be removed */
+        if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+            mount(inner, inner, NULL, MS_BIND, NULL) != 0)
+            _exit(77);
+        workdir_remove(&w);
+        _exit(access(lock, F_OK) == 0 ? 0 : 1);
+    }
+    waitpid(pid, &status, 0);
+    workdir_close(&w);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77)
+        skip();
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -279,6 +338,8 @@ int main(void)
         cmocka_unit_test(a_blob_may_have_a_second_name),
         cmocka_unit_test(caches_of_generations_lie_apart),
         cmocka_unit_test(trimming_keeps_what_is_in_use),
+        cmocka_unit_test(blobs_are_so_many_at_most),
+        cmocka_unit_test(what_stays_keeps_the_lock),
     };
 
     return cmocka_run_group_tests(tests, own_tmp, remove_tmp);

@@ -151,7 +151,7 @@ if [ -n "$state" ]; then
     id=""
     if [ -f "$state" ]; then id=$(tar -xzOf "$state" ./id 2>/dev/null) || fail "$state cannot be read: remove it to begin anew"; fi
     if [ -z "$id" ] || [ "$id" != "$(cat "$work/id" 2>/dev/null)" ]; then
-        [ -e "$work/id" ] || [ -z "$(ls -A "$work")" ] || fail "$work holds what this script did not write: another --work"
+        [ -e "$work/id" ] || [ -e "$work/head.md" ] || [ -z "$(ls -A "$work")" ] || fail "$work holds what this script did not write: another --work"
         rm -rf "${work:?}"
         mkdir "$work"
     fi
@@ -164,15 +164,15 @@ unsaved=""
 save() {
     [ -n "$state" ] || return 0
     code_of_tar=0
-    tar -czf "$state.new" -C "$work" . 2>"$state.words" || code_of_tar=$? # 1: something was written meanwhile
-    if [ "$code_of_tar" -le 1 ] && mv "$state.new" "$state" 2>>"$state.words"; then
+    words=$(tar -czf "$state.new" -C "$work" . 2>&1) || code_of_tar=$? # 1: something was written meanwhile
+    if [ "$code_of_tar" -le 1 ] && words=$(mv "$state.new" "$state" 2>&1); then
         unsaved=""
     else
-        unsaved="$state cannot be written: what was done stays in $work$(sed 's/^/; /' "$state.words" 2>/dev/null || true)"
+        unsaved="$state cannot be written ($(printf '%s\n' "$words" | grep -m 1 . || true)): what was done stays in $work"
+        rm -f "$state.new"
     fi
-    rm -f "$state.new" "$state.words"
 }
-save 2>/dev/null
+save
 [ -z "$unsaved" ] || fail "$unsaved"
 interrupted() {
     trap '' INT TERM HUP
@@ -185,7 +185,7 @@ trap interrupted INT TERM HUP
 "$bin/tune-agent" --device "$device" --self-test >"$work/device.txt" 2>&1 || { cat "$work/device.txt" >&2; fail "no such device: $device"; }
 print_of() { sed -n 's/.*; \(fingerprint [^;]*\);.*/\1/p' "$1" | head -n 1; }
 if [ -f "$work/head.md" ] && [ "$(print_of "$work/head.md")" != "$(print_of "$work/device.txt")" ]; then
-    fail "$state is of another device or driver ($(print_of "$work/head.md"), here $(print_of "$work/device.txt")): another --state"
+    fail "${state:-$work} is of another device or driver ($(print_of "$work/head.md"), here $(print_of "$work/device.txt")): another --state or --work"
 fi
 if [ ! -f "$work/head.md" ]; then
     printf '# %s, %s\n\n' "$(date +%Y-%m-%d)" "$(sed 's/; .*//' "$work/device.txt")"

@@ -16,10 +16,12 @@
 #   profile    where ncu is: what bounds the best kernels
 #   networks   the six networks of int8 (resnet-50 vgg-19 inception-v3 drn-c-26 dcn-resnet-101 resnext-50-32x4d), tuned, sums of layers
 # --budget: all of it ends by then, children too; parts share what is left, what was not begun is told. --state: one file with all that
-# was done; where it is there already, this call goes on with what is left. A machine that is lent for nine minutes at a time:
+# was done, written anew every ten seconds; where it is there already, this call goes on with what is left, however the one before ended.
+# A machine that is lent for nine minutes at a time:
 #   tune-gpu/scripts/gpu_check.sh --budget 540 --state state.tar        (three times)
 # NVRTC and peers are looked for in --libs, in the loader's path, in CUDA_HOME (/usr/local/cuda), and in site-packages/nvidia of every
-# Python environment found (VIRTUAL_ENV, python3's own, /opt). Without cuBLAS, cuDNN and cuSPARSE it fails at once, unless --no-peers.
+# Python environment found (VIRTUAL_ENV, CONDA_PREFIX, python3's own, the user's, /opt). Without cuBLAS, cuDNN and cuSPARSE it fails at
+# once, unless --no-peers.
 # The page WORK/page.md (out/gpu_check) holds what was printed, with date, device and driver. Exit status 1: a part failed or peers
 # were missing, told last. Works in the archive of scripts/gpu_pack.sh; in the tree it builds first (scripts/install_deps.sh).
 # Ours and the libraries' work is replayed as CUDA graphs (graph=on), where the library allows it.
@@ -93,8 +95,9 @@ tests=$(cd "$bin/../tests" && pwd)
 # Folders with libraries of NVIDIA's, each once.
 library_folders() {
     [ -z "$libs" ] || (cd "$libs" && pwd)
-    for root in ${VIRTUAL_ENV:+"$VIRTUAL_ENV"} "$(python3 -c 'import sys; print(sys.prefix)' 2>/dev/null)" /opt/*/.venv /opt/*/venv /opt/venv /opt/conda \
-        "$HOME"/.venv "$HOME"/venv /usr /usr/local; do
+    for root in ${VIRTUAL_ENV:+"$VIRTUAL_ENV"} ${CONDA_PREFIX:+"$CONDA_PREFIX"} "$(python3 -c 'import sys; print(sys.prefix)' 2>/dev/null)" \
+        /opt/*/.venv /opt/*/venv /opt/venv /opt/conda /opt/conda/envs/* "$HOME"/.venv "$HOME"/venv "$HOME"/.local "$HOME"/*conda* \
+        "$HOME"/*conda*/envs/* "$HOME"/.pyenv/versions/* /usr /usr/local; do
         for folder in "$root"/lib/python3*/site-packages/nvidia/*/lib "$root"/lib/python3*/dist-packages/nvidia/*/lib; do
             [ ! -d "$folder" ] || echo "$folder"
         done
@@ -108,34 +111,82 @@ path=$(echo "$folders" | tr '\n' ':')
 export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}${path%:}"
 if [ -n "$peers" ]; then
     missing=""
-    for library in libcublas.so libcudnn.so libcusparse.so; do
-        found=""
-        for folder in $(echo "$LD_LIBRARY_PATH" | tr ':' ' '); do
+    loader=$(PATH=$PATH:/usr/sbin:/sbin ldconfig -p 2>/dev/null || true)
+    IFS=:
+    for library in libcudart.so libcublas.so libcudnn.so libcusparse.so; do
+        found=$(printf '%s\n' "$loader" | grep -F -m 1 "$library" || true)
+        for folder in $LD_LIBRARY_PATH; do
             for file in "$folder/$library"*; do [ ! -e "$file" ] || found=yes; done
         done
         [ -n "$found" ] || missing="$missing $library"
     done
+    unset IFS
     [ -z "$missing" ] || fail "not found:$missing (searched: $LD_LIBRARY_PATH); say where with --libs DIR, or --no-peers"
 fi
 driver=${TUNE_CUDA_LIBRARY:-libcuda.so.1}
 
 # ---- state ----
+mkdir -p "$work" 2>/dev/null || fail "$work cannot be made: another place with --work DIR"
+work=$(cd "$work" && pwd)
+
+# The part that runs for this folder ends, in this call or in one that was killed (its process is named by the lock), and all that it
+# started, which has GPU_CHECK_WORK in its environment.
+end_children() {
+    last=$(tail -n 1 "$work.lock")
+    if [ -n "$last" ] && [ "$last" != $$ ] && grep -qsF gpu_check.sh "/proc/$last/cmdline"; then kill -s KILL "$last" 2>/dev/null || true; fi
+    for i in $(seq 30); do
+        living=$(grep -lsxzF "GPU_CHECK_WORK=$work" /proc/[0-9]*/environ | sed -n 's|^/proc/\([0-9]*\)/environ$|\1|p' || true)
+        [ -n "$living" ] || return 0
+        # shellcheck disable=SC2086 # a list of processes is meant
+        case "$i" in 1) kill $living 2>/dev/null || true ;; 2?) kill -s KILL $living 2>/dev/null || true ;; esac
+        sleep .2
+    done
+}
+{ exec 9>>"$work.lock"; } 2>/dev/null || fail "$work.lock cannot be written: another place with --work DIR"
+flock -n 9 || fail "another gpu_check.sh is at work in $work"
+end_children
+
+# Files that the folder has newer than the state are of a call that was ended before it could save them.
 if [ -n "$state" ]; then
-    rm -rf "${work:?}"
-    mkdir -p "$work"
-    [ ! -f "$state" ] || tar -xzf "$state" -C "$work" || fail "$state cannot be read: remove it to begin anew"
+    id=""
+    if [ -f "$state" ]; then id=$(tar -xzOf "$state" ./id 2>/dev/null) || fail "$state cannot be read: remove it to begin anew"; fi
+    if [ -z "$id" ] || [ "$id" != "$(cat "$work/id" 2>/dev/null)" ]; then
+        [ -e "$work/id" ] || [ -e "$work/head.md" ] || [ -z "$(ls -A "$work")" ] || fail "$work holds what this script did not write: another --work"
+        rm -rf "${work:?}"
+        mkdir "$work"
+    fi
+    [ -z "$id" ] || tar --keep-newer-files -xzf "$state" -C "$work" 2>/dev/null || fail "$state cannot be unpacked into $work"
 else
     for part in $parts; do rm -rf "${work:?}/$part" "$work/$part".*; done
 fi
-mkdir -p "$work"
-work=$(cd "$work" && pwd)
+[ -s "$work/id" ] || echo "$(date +%s).$$" >"$work/id"
+unsaved=""
 save() {
     [ -n "$state" ] || return 0
-    tar -czf "$state.new" -C "$work" . && mv "$state.new" "$state"
+    code_of_tar=0
+    words=$(tar -czf "$state.new" -C "$work" . 2>&1) || code_of_tar=$? # 1: something was written meanwhile
+    if [ "$code_of_tar" -le 1 ] && words=$(mv "$state.new" "$state" 2>&1); then
+        unsaved=""
+    else
+        unsaved="$state cannot be written ($(printf '%s\n' "$words" | grep -m 1 . || true)): what was done stays in $work"
+        rm -f "$state.new"
+    fi
 }
-trap save EXIT
+save
+[ -z "$unsaved" ] || fail "$unsaved"
+interrupted() {
+    trap '' INT TERM HUP
+    end_children
+    save
+    fail "interrupted; the same command goes on from here${unsaved:+; $unsaved}"
+}
+trap interrupted INT TERM HUP
 
 "$bin/tune-agent" --device "$device" --self-test >"$work/device.txt" 2>&1 || { cat "$work/device.txt" >&2; fail "no such device: $device"; }
+print_of() { sed -n 's/.*; \(fingerprint [^;]*\);.*/\1/p' "$1" | head -n 1; }
+if [ -f "$work/head.md" ] && [ "$(print_of "$work/head.md")" != "$(print_of "$work/device.txt")" ]; then
+    fail "${state:-$work} is of another device or driver ($(print_of "$work/head.md"), here $(print_of "$work/device.txt")): another --state or --work"
+fi
 if [ ! -f "$work/head.md" ]; then
     printf '# %s, %s\n\n' "$(date +%Y-%m-%d)" "$(sed 's/; .*//' "$work/device.txt")"
     printf 'Command: `scripts/gpu_check.sh --budget %s --trials %s`, perhaps several times, with one --state. Version %s.\n\n' "$budget" "$trials" \
@@ -150,9 +201,15 @@ rm -f "$work/head.tmp"
 cat "$work/head.md"
 
 # ---- parts: each function gets its seconds, 0 = as long as it takes; status 75: cut short, to be gone on with ----
+# limited SECONDS COMMAND...: ended after them, and never beyond the budget.
 limited() {
     limit=$1
     shift
+    if [ "$budget" -gt 0 ]; then
+        most=$(left)
+        [ "$most" -gt 0 ] || return 124
+        if [ "$limit" -eq 0 ] || [ "$limit" -gt "$most" ]; then limit=$most; fi
+    fi
     if [ "$limit" -gt 0 ]; then timeout -k 5 "$limit" "$@"; else "$@"; fi
 }
 
@@ -160,7 +217,7 @@ part_contract() {
     # shellcheck disable=SC2031
     TUNE_CUDA_LIBRARY=$driver limited "$1" "$tests/test_cuda" 2>&1 | grep -vE '^\[ (RUN|      OK)'
     code=${PIPESTATUS[0]}
-    "$bin/tune-agent" --device "$device" --look
+    limited 60 "$bin/tune-agent" --device "$device" --look
     return "$code"
 }
 
@@ -206,7 +263,8 @@ beside() {
         [ "$code" -ne 0 ] || code=1
         return "$code"
     fi
-    code=0
+    code=0 not_compared=onednn,openblas,ort,csr
+    [ -n "$peers" ] || not_compared=$not_compared,cudnn,cublas,cusparse
     while IFS='|' read -r layer workload; do
         [ ! -s "$folder/$layer.json" ] || continue
         if [ "$seconds" -gt 0 ] && [ $(($(date +%s) - begun)) -ge $((seconds + 15)) ]; then
@@ -214,20 +272,27 @@ beside() {
             code=75
             continue
         fi
-        rm -f "$folder/$layer.json"
-        if ! timeout -k 5 60 "$bin/bench_ops" "$workload" --log "$folder/log.best.jsonl" --no-defaults --no-verify \
-            --without "onednn,openblas,ort,csr${peers:-,cudnn,cublas,cusparse}" \
-            --layouts own,nchw4c,nchw16c,nhwc --device "$replayed" --rounds 7 --slot 10 --json "$folder/$layer.json" >"$folder/$layer.md" 2>"$folder/$layer.err" </dev/null; then
+        rm -f "$folder/new.json"
+        if ! limited 60 "$bin/bench_ops" "$workload" --log "$folder/log.best.jsonl" --no-defaults --no-verify --without "$not_compared" \
+            --layouts own,nchw4c,nchw16c,nhwc --device "$replayed" --rounds 7 --slot 10 --json "$folder/new.json" >"$folder/$layer.md" 2>"$folder/$layer.err" </dev/null; then
             printf 'not measured: %s: %s\n' "$layer" "$(tail -n 1 "$folder/$layer.err")"
+            if [ "$code" -eq 0 ]; then
+                if [ "$budget" -gt 0 ] && [ "$(left)" -le 0 ]; then code=75; else code=1; fi
+            fi
+            continue
+        fi
+        mv "$folder/new.json" "$folder/$layer.json"
+        if grep -q '^| ours .*| wrong result |' "$folder/$layer.md"; then
+            printf 'wrong result: %s\n' "$layer"
             [ "$code" -ne 0 ] || code=1
         elif [ -n "$peers" ] && ! grep -q -E '^\| (cuDNN|cuBLAS|cuSPARSE)' "$folder/$layer.md"; then
             printf 'without a peer: %s: %s\n' "$layer" "$(grep '^not there' "$folder/$layer.md" | tr '\n' ' ')"
             [ "$code" -ne 0 ] || code=1
         fi
     done <"$folder/layers"
-    files=$(while IFS='|' read -r layer workload; do [ ! -s "$folder/$layer.json" ] || echo "$folder/$layer.json"; done <"$folder/layers")
-    # shellcheck disable=SC2086 # a list of files is meant
-    [ -z "$files" ] || "$bin/bench_ops" --table $files
+    set --
+    while IFS='|' read -r layer workload; do [ ! -s "$folder/$layer.json" ] || set -- "$@" "$folder/$layer.json"; done <"$folder/layers"
+    [ $# -eq 0 ] || "$bin/bench_ops" --table "$@"
     printf '\n### Every contender\n\n'
     while IFS='|' read -r layer workload; do
         [ ! -s "$folder/$layer.md" ] || sed -n '/^###/p;/^|/p' "$folder/$layer.md"
@@ -250,8 +315,15 @@ part_f16() { beside "$1" f16 gpu-f16; }
 part_i8() { beside "$1" i8 gpu-i8; }
 part_sparse() { beside "$1" sparse gpu-sparse; }
 part_rnn() {
-    code=0
-    limited $(($1 / 2)) "$bin/tune" ladder rnn "${TUNE_LADDER:-cell=lstm i=512 h=512 l=4 b=64 t=100}" --device "$device" || code=$?
+    code=0 ladder=$work/rnn/ladder
+    mkdir -p "$work/rnn"
+    if [ ! -f "$ladder" ]; then
+        limited $(($1 / 2)) "$bin/tune" ladder rnn "${TUNE_LADDER:-cell=lstm i=512 h=512 l=4 b=64 t=100}" --device "$device" >"$ladder.new" || code=$?
+        cat "$ladder.new"
+        [ "$code" -ne 0 ] || mv "$ladder.new" "$ladder"
+    else
+        cat "$ladder"
+    fi
     printf '\n'
     beside $(($1 / 2)) rnn gpu-rnn || code=$?
     return "$code"
@@ -261,6 +333,7 @@ part_rnn() {
 part_profile() {
     ncu=$(command -v ncu || ls /usr/local/cuda/bin/ncu /opt/nvidia/nsight-compute/*/ncu 2>/dev/null | head -n 1)
     [ -n "$ncu" ] || { echo "no ncu here" && return 0; }
+    code=0
     metrics=gpu__time_duration.sum,sm__throughput.avg.pct_of_peak_sustained_elapsed,sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active
     metrics=$metrics,sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active,smsp__issue_active.avg.pct_of_peak_sustained_active
     metrics=$metrics,dram__throughput.avg.pct_of_peak_sustained_elapsed,lts__throughput.avg.pct_of_peak_sustained_elapsed
@@ -268,13 +341,15 @@ part_profile() {
     for name in gemm f32 f16 i8 sparse; do
         [ -s "$work/$name/log.best.jsonl" ] || continue
         head -n 3 "$work/$name/layers" | while IFS='|' read -r layer workload; do
+            [ "$1" -eq 0 ] || [ $(($(date +%s) - begun)) -lt "$1" ] || exit 75
             printf '\n### %s\n\n' "$layer"
-            timeout -k 5 40 "$ncu" --clock-control none --csv --metrics "$metrics" --launch-skip 3 --launch-count 3 "$bin/bench_ops" "$workload" \
+            limited 40 "$ncu" --clock-control none --csv --metrics "$metrics" --launch-skip 3 --launch-count 3 "$bin/bench_ops" "$workload" \
                 --log "$work/$name/log.best.jsonl" --no-defaults --no-verify --without onednn,openblas,ort,csr,cudnn,cublas,cusparse --device "$device,graph=off" \
                 --rounds 1 --slot 0 2>&1 </dev/null |
                 awk -F '","' '/^"[0-9]+"/ { gsub(/"/, "", $NF); printf "%s  %s = %s %s\n", substr($5, 1, 40), $(NF - 2), $NF, $(NF - 1) } /==ERROR==/' | head -n 40
-        done
+        done || code=$?
     done
+    return "$code"
 }
 
 part_networks() {
@@ -324,7 +399,20 @@ for part in $parts; do
         fi
     fi
     begun=$(date +%s) code=0
-    "part_$part" "$seconds" >"$work/$part.txt" 2>&1 || code=$?
+    (
+        trap - INT TERM HUP
+        export GPU_CHECK_WORK="$work"
+        "part_$part" "$seconds" || exit $?
+    ) >"$work/$part.txt" 2>&1 9>&- &
+    child=$!
+    echo "$child" >"$work.lock"
+    while kill -s 0 "$child" 2>/dev/null; do
+        sleep 10 9>&- &
+        pause=$!
+        wait -n "$child" "$pause" || true
+        kill "$pause" 2>/dev/null || save # it is over
+    done
+    wait "$child" || code=$?
     {
         printf '\n## %s: %s\n\n' "$part" "$(title_of "$part")"
         case "$code" in
@@ -348,4 +436,5 @@ done
 } >"$work/page.md"
 say "written: $work/page.md"
 [ -z "$unfinished" ] || echo "not finished for lack of time:$unfinished"
+[ -z "$unsaved" ] || fail "$unsaved"
 [ -z "$failed" ] || fail "failed:$failed (see $work)"

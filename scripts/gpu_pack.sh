@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# gpu_pack.sh [-o FILE] [--no-peers] [--sysroot DIR] [--build DIR] - one archive (tune-gpu.tar.xz) of programs, tests and benches for a bare x86-64 machine with an
+# gpu_pack.sh [-o FILE] [--no-peers] [--sysroot DIR] [--build DIR] - one archive (tune-gpu.tar.gz) of programs, tests and benches for a bare x86-64 machine with an
 # NVIDIA driver and glibc: nothing else has to be there. Unpack it anywhere, then type
 #   tune-gpu/scripts/gpu_check.sh --budget 540 --state state.tar     (its --help says what that does)
 # NVRTC and the peers (cuBLAS, cuDNN, cuSPARSE) are found on that machine. Their headers are needed here, with CUDA's in CUDA_HOME
@@ -17,7 +17,7 @@ cd "$top"
 
 suite=${TUNE_SUITE:-$(. /etc/os-release && echo "${VERSION_CODENAME:-bookworm}")}
 sysroot=${XDG_CACHE_HOME:-$HOME/.cache}/tune-amd64/$suite
-archive=tune-gpu.tar.xz peers=yes out=$top/build-gpu
+archive=tune-gpu.tar.gz peers=yes out=$top/build-gpu
 while [ $# -gt 0 ]; do
     case "$1" in
     -o | --sysroot | --build)
@@ -81,7 +81,7 @@ for program in "$to"/bin/* "$to"/tests/test_*; do
     done
 done
 newest=$(objdump -T "$to"/bin/* "$to"/tests/test_* | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1)
-tar -C "$place" --owner=0 --group=0 -cJf "$archive" tune-gpu
+tar -C "$place" --owner=0 --group=0 -czf "$archive" tune-gpu
 bytes=$(stat -c %s "$archive")
 [ "$bytes" -le 62914560 ] || fail "$archive has $bytes bytes, more than 60 MiB"
 echo "$archive: $bytes bytes; needs an x86-64 machine with an NVIDIA driver and $newest"

@@ -99,6 +99,21 @@ static void find_flags(struct compiler *c)
     c->flags[n] = NULL;
 }
 
+/* By trying: access() does not know of Landlock, which a cage may be made of. */
+static bool takes_files(const char *dir)
+{
+    char path[PATH_MAX];
+    int fd;
+
+    snprintf(path, sizeof path, "%s/tmp.%d", dir, (int)getpid());
+    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return false;
+    close(fd);
+    unlink(path);
+    return true;
+}
+
 static enum err init(struct compiler *c)
 {
     static int n;
@@ -115,7 +130,7 @@ static enum err init(struct compiler *c)
         snprintf(c->cache, sizeof c->cache, "%s", cache);
     else
         snprintf(c->cache, sizeof c->cache, "%s/nvrtc-cache", c->own_dir);
-    if (dir_make(c->cache, 0755, NULL) || access(c->cache, W_OK) != 0) /* a caged child's are not its own */
+    if (dir_make(c->cache, 0755, NULL) || !takes_files(c->cache)) /* a caged child's are not its own */
         snprintf(c->cache, sizeof c->cache, "%s/nvrtc-cache", tmp && *tmp ? tmp : "/tmp");
     find_flags(c);
     snprintf(c->stem, sizeof c->stem, "%s/tmp.%d.%d", c->cache, (int)getpid(),

@@ -203,7 +203,6 @@ KERNEL WG_SIZE(COPY_WG, 1, 1) sparse_copy_y(GLOBAL const float *RESTRICT yp, Y_P
 #define STAGE_P LAST_AT(GRP(1) * WG_Y * STRIP, Y_R, GRID_P)
 #define STAGE_Q LAST_AT(GROUP_X * WG_X, ACROSS, GRID_Q)
 #define STAGE(c0, c1)                                                                                                  \
-    BARRIER();                                                                                                         \
     for (int i = (ID_N * WG_Y + LID(1)) * WG_X + ID_X; i < WG_N * N_R * SH * SW * STAGE_ROWS * (c1 - c0);           \
          i += WG_X * WG_Y * WG_N) {                                                                                    \
         const int line_row = i % STAGE_ROWS, line_c = i / STAGE_ROWS % (c1 - c0);                                      \

@@ -175,12 +175,17 @@ static void put_pointers(const struct writer *w, int64_t n)
                    (long long)v, (long long)(2 * v + 1), (long long)(CHUNK / 2 - pointed(w, v)));
 }
 
-static void put_unit(struct writer *w, const struct sparse_unit *u, bool stages)
+/* The first one of a kernel waits for nobody. */
+static void put_stage(const struct writer *w, const struct sparse_unit *u, const struct sparse_unit *before)
+{
+    if (!before || before->c0 != u->c0)
+        buf_printf(w->out, "%sSTAGE(%lld, %lld)\n", before ? "BARRIER();\n" : "", (long long)u->c0, (long long)u->c1);
+}
+
+static void put_unit(struct writer *w, const struct sparse_unit *u)
 {
     const int64_t n = collect(w, u);
 
-    if (stages)
-        buf_printf(w->out, "STAGE(%lld, %lld)\n", (long long)u->c0, (long long)u->c1);
     buf_printf(w->out, "/* channels %lld to %lld over input channels %lld to %lld: %lld nonzeros */\nTILES_BEGIN\n",
                (long long)u->k0, (long long)(u->k1 - 1), (long long)u->c0, (long long)(u->c1 - 1), (long long)n);
     if (w->p->constants && !w->p->gpu)
@@ -244,7 +249,9 @@ static void put_kernel(struct writer *w, int64_t i_kernel)
             continue;
         if (p->spread)
             put_branch(w, u, before);
-        put_unit(w, u, p->staged && (!before || before->c0 != u->c0));
+        if (p->staged)
+            put_stage(w, u, before);
+        put_unit(w, u);
         before = u;
     }
     buf_printf(w->out, "%sKERNEL_END\n", p->spread ? "}\n" : "");

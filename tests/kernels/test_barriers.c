@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Every barrier of every template is needed, and missing it is told: on emulated devices, default configs of each
  * architecture, and those with every other number of stages, run once as they are, then once without each barrier that
- * a thread came to. A sample that the seed draws, with the default config of every template on every architecture and
- * every number of stages in it; or all (--full). */
+ * a thread came to; where threads of the default come to none, of another config. A sample that the seed draws, with
+ * the default config of every template on every architecture and every number of stages in it; or all (--full). */
+#include "core/rng.h"
 #include "kernels/template.h"
 #include "tests/cuda/driver_api.h"
 #include "tests/kernels/cases.h"
@@ -20,34 +21,54 @@
 #include "tests/kernels/item.h"
 
 #define MAX_ITEMS 4000
+#define MAX_DRAWS 30 /* configs that are drawn where the default's threads come to no barrier */
 
 static struct long_test under;
 
-/* A template's default config for a workload, with another value of one knob (NULL: as it is). */
+/* A template's default config for a workload, with other values of knobs ("stages=3 split=1"; "": as it is), the first
+ * of which it has and the default has another of; of the others, those that it has. */
 static struct {
     const struct template *t;
     const char *shape;
     int i_device;
-    const char *knob;
-    int value;
+    char with[32];
 } list[MAX_ITEMS];
 static size_t n_items;
 
 /* Where the default's loops over stages may go round once: then the barrier at their end is idle, which is allowed of
  * defaults. With these they go round, and every barrier must be missed. */
 static const struct {
-    const char *template_id, *shape, *knob;
-    int value;
+    const char *template_id, *shape, *with;
 } loops[] = {
-    {"conv2d/direct", "conv2d f32 n=1 c=20 h=10 w=9 k=7 r=3 s=3 pad=1", "split", 1},
-    {"conv2d/group", "conv2d f32 n=1 c=40 h=10 w=9 k=14 r=3 s=3 pad=1 groups=2", "split", 1},
-    {"conv2d/i8", "conv2d i8 n=1 c=64 h=10 w=9 k=20 r=3 s=3 pad=1 layout=nchw4c", "split", 1},
-    {"conv2d/group_i8", "conv2d i8 n=1 c=64 h=10 w=9 k=24 r=3 s=3 pad=1 groups=2", "split", 1},
-    {"rnn/plan", "rnn f32 i=80 h=70 b=6 t=4", NULL, 0},
-    {"dense/mma", "dense f16 m=37 n=29 k=400 epilogue=bias_relu", "split", 1},
-    {"batch_gemm/mma", "batch_gemm i8 b=3 m=21 n=18 k=800", "split", 1},
-    {"conv2d/mma", "conv2d bf16 n=2 c=48 h=9 w=8 k=24 r=3 s=3 pad=1 layout=nchw16c", "split", 1},
+    {"conv2d/direct", "conv2d f32 n=1 c=20 h=10 w=9 k=7 r=3 s=3 pad=1", "split=1"},
+    {"conv2d/group", "conv2d f32 n=1 c=40 h=10 w=9 k=14 r=3 s=3 pad=1 groups=2", "split=1"},
+    {"conv2d/i8", "conv2d i8 n=1 c=64 h=10 w=9 k=20 r=3 s=3 pad=1 layout=nchw4c", "split=1"},
+    {"conv2d/group_i8", "conv2d i8 n=1 c=64 h=10 w=9 k=24 r=3 s=3 pad=1 groups=2", "split=1"},
+    {"rnn/plan", "rnn f32 i=80 h=70 b=6 t=4", ""},
+    {"dense/mma", "dense f16 m=37 n=29 k=400 epilogue=bias_relu", "split=1"},
+    {"batch_gemm/mma", "batch_gemm i8 b=3 m=21 n=18 k=800", "split=1"},
+    {"conv2d/mma", "conv2d bf16 n=2 c=48 h=9 w=8 k=24 r=3 s=3 pad=1 layout=nchw16c", "split=1"},
+    {"sparse_conv2d/generated", "sparse_conv2d f32 n=1 c=5 h=6 w=30 k=7 r=3 s=3 pad=1 sparsity=0.7",
+     "stage=lmem c_blk=2"},
+    {"sparse_conv2d/generated", "sparse_conv2d f32 n=40 c=3 h=7 w=9 k=5 r=3 s=3 pad=1 sparsity=0.7", ""},
 };
+
+/* Whose threads come to no barrier in any config, though there are some in the template's text. */
+static const struct {
+    const char *template_id, *shape; /* NULL: any */
+} alone[] = {
+    {"reduce/rows", "reduce f32 outer=3 n=301 inner=37"}, /* each sums a row by itself */
+    {"reduce/rows", "reduce f32 outer=5 n=101 inner=19 kind=mean"},
+    {"sparse_conv2d/csr", NULL}, /* shares the text of sparse_conv2d/generated's copies */
+};
+
+static bool is_alone(const char *template_id, const char *shape)
+{
+    for (size_t k = 0; k < sizeof alone / sizeof *alone; k++)
+        if (strcmp(alone[k].template_id, template_id) == 0 && (!alone[k].shape || strcmp(alone[k].shape, shape) == 0))
+            return true;
+    return false;
+}
 
 /* Items. */
 
@@ -59,40 +80,51 @@ static bool is_listed(const struct template *t, const char *shape)
     return false;
 }
 
-/* The text of a config with another value of a knob that it has. */
-static bool change(const struct space *s, const char *knob, int value, struct config *c)
+/* The config with the value of one knob, "knob=value", changed. */
+static bool change_one(const struct space *s, const char *pair, size_t n, struct config *c)
 {
-    char word[40];
+    const size_t n_name = strcspn(pair, "=") + 1;
+    char spaced[60], name[32];
     struct buf old, text;
     const char *at;
     bool ok;
 
-    snprintf(word, sizeof word, "%s=", knob);
+    snprintf(name, sizeof name, " %.*s", (int)n_name, pair);
+    snprintf(spaced, sizeof spaced, " %.*s ", (int)n, pair);
     buf_init(&old, 1 << 12);
     buf_init(&text, 1 << 12);
+    buf_puts(&old, " ");
     ok = !space_config_text(s, c, &old);
-    at = ok ? strstr(buf_text(&old), word) : NULL;
-    if (at) {
+    buf_puts(&old, " ");
+    at = ok ? strstr(buf_text(&old), name) : NULL;
+    ok = at && !strstr(buf_text(&old), spaced);
+    if (ok) {
         buf_append(&text, buf_text(&old), (size_t)(at - buf_text(&old)));
-        buf_printf(&text, "%s%d%s", word, value, at + strcspn(at, " "));
+        buf_printf(&text, "%s%s", spaced, at + 1 + strcspn(at + 1, " "));
+        ok = !space_config_parse(s, buf_text(&text), c, NULL);
     }
-    ok = at && !space_config_parse(s, buf_text(&text), c, NULL) && space_is_valid(s, c, NULL);
     buf_fini(&old);
     buf_fini(&text);
     return ok;
 }
 
+static bool change(const struct space *s, const char *with, struct config *c)
+{
+    bool ok = true;
+
+    for (const char *at = with; *at && ok; at += strcspn(at, " "), at += *at == ' ') {
+        const bool changed = change_one(s, at, strcspn(at, " "), c);
+
+        ok = changed || at != with;
+    }
+    return ok && space_is_valid(s, c, NULL);
+}
+
 /* False: there is none, or it is the default's. */
 static bool choose(const struct template *t, const struct workload *w, const struct device_desc *d,
-                   const struct space *s, const char *knob, int value, struct config *c)
+                   const struct space *s, const char *with, struct config *c)
 {
-    if (t->fallback(w, d, s, c))
-        return false;
-    if (!knob)
-        return true;
-    if (strcmp(knob, "stages") == 0 && space_find_knob(s, "split") >= 0 && !change(s, "split", 1, c))
-        return false; /* so that there is something for many stages */
-    return space_find_knob(s, knob) >= 0 && (int)space_int(s, c, knob) != value && change(s, knob, value, c);
+    return !t->fallback(w, d, s, c) && (!*with || change(s, with, c));
 }
 
 /* Behind the preamble, from where lines are counted, to *end. */
@@ -125,7 +157,7 @@ static bool has_barriers(const struct template *t, const struct workload *w, con
     return has;
 }
 
-static void add(const struct template *t, const char *shape, int i_device, const char *knob, int value)
+static void add(const struct template *t, const char *shape, int i_device, const char *with)
 {
     const struct device_desc *d = &under.d[i_device];
     struct workload w;
@@ -136,13 +168,12 @@ static void add(const struct template *t, const char *shape, int i_device, const
     if (t->fit(&w, d, NULL) == FIT_NONE)
         return;
     assert_int_equal(template_space(t, &w, d, &s, NULL), ERR_OK);
-    if (choose(t, &w, d, s, knob, value, &c) && has_barriers(t, &w, d, s, &c)) {
+    if (choose(t, &w, d, s, with, &c) && has_barriers(t, &w, d, s, &c)) {
         assert_true(n_items < MAX_ITEMS);
         list[n_items].t = t;
         list[n_items].shape = shape;
         list[n_items].i_device = i_device;
-        list[n_items].knob = knob;
-        list[n_items++].value = value;
+        snprintf(list[n_items++].with, sizeof list->with, "%s", with);
     }
     space_free(s);
 }
@@ -158,12 +189,16 @@ static bool has_loops(const char *template_id)
 /* The default config on each device, and those with other numbers of stages. */
 static void add_workload(const struct template *t, const char *shape)
 {
-    if (!is_wanted(t->id) || is_listed(t, shape))
+    if (!is_wanted(t->id) || is_listed(t, shape) || is_alone(t->id, shape))
         return;
     for (int i = 0; i < under.n_devices; i++) {
-        add(t, shape, i, NULL, 0);
-        for (int stages = 1; stages <= 5; stages++)
-            add(t, shape, i, "stages", stages);
+        add(t, shape, i, "");
+        for (int stages = 1; stages <= 5; stages++) {
+            char with[32];
+
+            snprintf(with, sizeof with, "stages=%d split=1", stages); /* so that there is something for many stages */
+            add(t, shape, i, with);
+        }
     }
 }
 
@@ -185,8 +220,8 @@ static void add_all(void)
                 add_workload(template_of(m->template_id), m->workload);
     for (size_t k = 0; k < sizeof loops / sizeof *loops; k++) {
         add_workload(template_of(loops[k].template_id), loops[k].shape);
-        for (int i = 0; loops[k].knob && is_wanted(loops[k].template_id) && i < under.n_devices; i++)
-            add(template_of(loops[k].template_id), loops[k].shape, i, loops[k].knob, loops[k].value);
+        for (int i = 0; *loops[k].with && is_wanted(loops[k].template_id) && i < under.n_devices; i++)
+            add(template_of(loops[k].template_id), loops[k].shape, i, loops[k].with);
     }
 }
 
@@ -194,7 +229,7 @@ static void add_all(void)
 static bool is_strict(size_t i)
 {
     for (size_t k = 0; k < sizeof loops / sizeof *loops; k++)
-        if (list[i].shape == loops[k].shape && list[i].knob == loops[k].knob)
+        if (list[i].shape == loops[k].shape && strcmp(list[i].with, loops[k].with) == 0)
             return true;
     return false;
 }
@@ -206,12 +241,13 @@ static void label(struct long_items *items)
         const int sm = (int)under.d[list[i].i_device].sm;
 
         snprintf(l->of[0], SAMPLE_LABEL_BYTES, "%s", list[i].t->id);
-        if (list[i].knob)
-            snprintf(l->of[1], SAMPLE_LABEL_BYTES, "%s, %s=%d", list[i].t->id, list[i].knob, list[i].value);
+        if (*list[i].with)
+            snprintf(l->of[1], SAMPLE_LABEL_BYTES, "%s, %s", list[i].t->id, list[i].with);
         else
             snprintf(l->of[1], SAMPLE_LABEL_BYTES, "%s, default on sm_%d", list[i].t->id, sm);
         snprintf(l->of[2], SAMPLE_LABEL_BYTES, "sm_%d", sm);
-        snprintf(items->column[i], sizeof items->column[i], "%s", list[i].knob ? list[i].knob : "default");
+        snprintf(items->column[i], sizeof items->column[i], "%.*s", *list[i].with ? (int)strcspn(list[i].with, "=") : 7,
+                 *list[i].with ? list[i].with : "default");
     }
 }
 
@@ -259,7 +295,8 @@ static bool may_be_idle(size_t i, int times)
     return times == 1 && !is_strict(i);
 }
 
-static void verify_barriers(size_t i, const struct program *p, const struct blobs *blobs, struct buf *answer)
+/* How many barriers a thread came to; of each that nobody misses, a line in `answer`. */
+static int verify_barriers(size_t i, const struct program *p, const struct blobs *blobs, struct buf *answer)
 {
     struct emulated_barriers *b = barriers_of_driver(), seen;
     struct why why = {""};
@@ -284,8 +321,48 @@ static void verify_barriers(size_t i, const struct program *p, const struct blob
             buf_printf(answer, "nobody misses the barrier of line %d, \"%s\"; ", seen.lines[k], line);
         }
     }
-    if (!answer->len)
-        buf_printf(answer, "ok %d barriers", n);
+    return n;
+}
+
+/* One config. False: no thread of it came to a barrier, and nothing was wrong with it. */
+static bool try_config(size_t i, const struct workload *w, const struct space *s, const struct config *c,
+                       struct buf *answer)
+{
+    const struct device_desc *d = &under.d[list[i].i_device];
+    struct program p;
+    struct blobs blobs;
+    struct sha256 key;
+    struct buf found;
+    int n = 1;
+    enum err e;
+
+    blobs_init(&blobs, (size_t)1 << 28);
+    buf_init(&found, 1 << 16);
+    program_init(&p);
+    e = template_program(list[i].t, w, d, s, c, &p, &blobs, NULL);
+    if (!e)
+        e = template_add_sheet(list[i].t, w, d, s, c, item_data_seed(), &p, &blobs, NULL);
+    if (e) {
+        buf_printf(answer, "%s", err_words(e));
+    } else {
+        const bool keeps = long_test_key(&under, "barriers", &p, list[i].i_device, &key);
+
+        if (keeps && verdicts_find(&under.verdicts, key.hex)) {
+            buf_puts(answer, "kept");
+        } else {
+            n = verify_barriers(i, &p, &blobs, &found);
+            if (found.len)
+                buf_printf(answer, "%s: %s", list[i].shape, buf_text(&found));
+            else if (n > 0)
+                buf_printf(answer, "ok %d barriers", n);
+            if (keeps && !found.len && n > 0)
+                (void)verdicts_keep(&under.verdicts, key.hex, "");
+        }
+    }
+    buf_fini(&found);
+    program_fini(&p);
+    blobs_fini(&blobs);
+    return n > 0 || answer->len;
 }
 
 static void work(size_t i, struct buf *answer, void *arg)
@@ -294,40 +371,26 @@ static void work(size_t i, struct buf *answer, void *arg)
     struct workload w;
     struct space *s = NULL;
     struct config c;
-    struct program p;
-    struct blobs blobs;
-    struct sha256 key;
-    struct buf found;
-    bool keeps = false;
+    struct rng rng;
+    bool came = false;
     enum err e = workload_parse(list[i].shape, &w, NULL);
 
     (void)arg;
-    blobs_init(&blobs, (size_t)1 << 28);
-    buf_init(&found, 1 << 16);
-    program_init(&p);
+    rng_init(&rng, 1);
     if (!e)
         e = template_space(list[i].t, &w, d, &s, NULL);
-    if (!e && !choose(list[i].t, &w, d, s, list[i].knob, list[i].value, &c))
+    if (!e && !choose(list[i].t, &w, d, s, list[i].with, &c))
         e = ERR_NOT_FOUND;
-    if (!e)
-        e = template_program(list[i].t, &w, d, s, &c, &p, &blobs, NULL);
-    if (!e)
-        e = template_add_sheet(list[i].t, &w, d, s, &c, item_data_seed(), &p, &blobs, NULL);
-    keeps = !e && long_test_key(&under, "barriers", &p, list[i].i_device, &key);
+    for (int k = 0; !e && !came && k <= MAX_DRAWS; k++) {
+        came = try_config(i, &w, s, &c, answer);
+        if (!came)
+            e = space_sample(s, &rng, 10000, &c);
+    }
     if (e)
         buf_printf(answer, "%s", err_words(e));
-    else if (keeps && verdicts_find(&under.verdicts, key.hex))
-        buf_puts(answer, "kept");
-    else {
-        verify_barriers(i, &p, &blobs, &found);
-        if (keeps && strncmp(buf_text(&found), "ok", 2) == 0)
-            (void)verdicts_keep(&under.verdicts, key.hex, "");
-        buf_printf(answer, "%s%s%s", strncmp(buf_text(&found), "ok", 2) ? list[i].shape : "",
-                   strncmp(buf_text(&found), "ok", 2) ? ": " : "", buf_text(&found));
-    }
-    buf_fini(&found);
-    program_fini(&p);
-    blobs_fini(&blobs);
+    else if (!came)
+        buf_printf(answer, "%s: no thread comes to a barrier in the default config, nor in %d others", list[i].shape,
+                   MAX_DRAWS);
     space_free(s);
 }
 

@@ -27,6 +27,12 @@
     "SELECT set_config(name, '10s', false) FROM pg_settings WHERE CASE WHEN name IN ('idle_session_timeout', "         \
     "'idle_in_transaction_session_timeout') THEN setting::bigint NOT BETWEEN 1 AND 10000 ELSE false END"
 
+/* The same at the server's end of every connection: a tracker whose machine is gone does not keep one, nor what it
+ * holds. Of a Unix socket they are ignored. */
+#define FAR_END                                                                                                        \
+    "SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3; "                     \
+    "SET tcp_user_timeout = '8s'"
+
 /* Of the farm's schema, so that several farms can share a database, and of the farm's part, from 1. */
 #define LOCK_CLASS 1953853029
 #define LOCK "(%lld::bigint << 32) | current_schema()::regnamespace::oid::bigint"
@@ -537,7 +543,7 @@ static enum err open_flusher(struct store *s, const char *where, int64_t part, s
         e = why_set(why, ERR_UNREACHABLE, "PostgreSQL: the server at %s is another now than a moment ago",
                     PQhost(s->flusher));
     if (!e)
-        e = run(s->flusher, "SET synchronous_commit = on; SET idle_session_timeout = 0", why);
+        e = run(s->flusher, FAR_END "; SET synchronous_commit = on; SET idle_session_timeout = 0", why);
     return e ? e : run(s->db, "SET synchronous_commit = off", why);
 }
 
@@ -596,6 +602,8 @@ enum err pg_open_part(const char *where, int64_t n_parts, const struct clock *cl
     e = connect_to(where, &s->db, why);
     if (!e)
         e = check_server(s->db, why);
+    if (!e)
+        e = run(s->db, FAR_END, why);
     if (!e)
         e = check_parts(s->db, n_parts, why);
     if (!e)

@@ -3,7 +3,9 @@
 between them, or swallows, delays or loses them by direction. Root and /dev/net/tun are needed: skip_without() ends with 77 and words otherwise. A namespace
 lives as long as a process of it, which ends with this one."""
 import fcntl
+import gzip
 import heapq
+import json
 import os
 import random
 import select
@@ -33,6 +35,19 @@ def skip_without():
     if words:
         print("skipped: " + words)
         sys.exit(77)
+
+
+def write_space(path, cost_ms):
+    """400 configs that take so long each."""
+    values = list(range(1, 21))
+    with open(path + ".json", "w") as f:
+        json.dump({"space": "links", "kernel": "farm", "device": "test", "params": [{"name": n, "values": values} for n in "ab"], "restrictions": []}, f)
+    with gzip.open(path + ".csv.gz", "wt") as f:
+        f.write("a,b,status,time_ms,cost_ms,compile_ms,verify_ms,bench_ms,framework_ms\n")
+        for a in values:
+            for b in values:
+                f.write(f"{a},{b},ok,{1 + (a - 13) ** 2 / 50 + (b - 7) ** 2 / 30},{cost_ms},5,1,2,0\n")
+    return "replay:" + path + ".json"
 
 
 class Host:

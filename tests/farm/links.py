@@ -3,7 +3,6 @@
 """links.py BIN - a farm of the real programs on hosts of their own (hosts.py). At the same time: of three keys' two agents one is cut off for 12 s, with
 leases of 4 s, in mid-lease, in mid-result, and with its own packets alone swallowed; a fourth key's agent is far away and loses packets; and a host with an
 idle agent vanishes for good. Each run ends with each config once. Exit 77: no root, or no TUN devices."""
-import gzip
 import json
 import os
 import re
@@ -12,26 +11,13 @@ import threading
 import time
 
 sys.dont_write_bytecode = True
-from hosts import Net, skip_without
+from hosts import Net, skip_without, write_space
 
 skip_without()
 from farm import BIN, DIR, ENV, end_all, need, tune, until
 
 N_TRIALS = 30
 CUT_S = 12
-
-
-def write_space(path, cost_ms):
-    """400 configs that take so long each."""
-    values = list(range(1, 21))
-    with open(path + ".json", "w") as f:
-        json.dump({"space": "links", "kernel": "farm", "device": "test", "params": [{"name": n, "values": values} for n in "ab"], "restrictions": []}, f)
-    with gzip.open(path + ".csv.gz", "wt") as f:
-        f.write("a,b,status,time_ms,cost_ms,compile_ms,verify_ms,bench_ms,framework_ms\n")
-        for a in values:
-            for b in values:
-                f.write(f"{a},{b},ok,{1 + (a - 13) ** 2 / 50 + (b - 7) ** 2 / 30},{cost_ms},5,1,2,0\n")
-    return "replay:" + path + ".json"
 
 
 def check_log(log, n):

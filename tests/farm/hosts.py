@@ -26,8 +26,8 @@ def skip_without():
     words = None
     if os.getuid() != 0:
         words = "network namespaces need root"
-    elif not (shutil.which("ip") and shutil.which("nsenter") and shutil.which("unshare")):
-        words = "no ip, nsenter or unshare (Debian: iproute2, util-linux)"
+    elif not all(map(shutil.which, ["ip", "ss", "nsenter", "unshare"])):
+        words = "no ip, ss, nsenter or unshare (Debian: iproute2, util-linux)"
     else:
         r = subprocess.run(["unshare", "--net", "ip", "tuntap", "add", "dev", "tune0", "mode", "tun"], capture_output=True, text=True)
         if r.returncode != 0:
@@ -76,7 +76,7 @@ class Host:
 
     def connections(self, peer, port):
         """Lines of ss, of connections of its own port to this peer."""
-        return [line for line in self.inside("ss", "-Htno", "state", "established", f"sport = :{port}", "and", f"dst {peer.address}").splitlines()]
+        return self.inside("ss", "-Htn", "state", "established", f"sport = :{port}", "and", f"dst {peer.address}").splitlines()
 
 
 class Net(threading.Thread):

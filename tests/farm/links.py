@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""links.py BIN - a farm of the real programs on hosts of their own (hosts.py). At the same time: of three keys' two agents one is cut off for 12 s, with
-leases of 4 s, in mid-lease, in mid-result, and with its own packets alone swallowed; a fourth key's agent is far away and loses packets; and a host with an
-idle agent vanishes for good. Each run ends with each config once. Exit 77: no root, or no TUN devices."""
+"""links.py BIN - a farm of the real programs on hosts of their own (hosts.py). At the same time: of four keys' two agents one is cut off for 12 s, with
+leases of 4 s, in mid-lease, in mid-result, and in mid-lease so that it alone is not heard, or hears nothing; a fifth key's agents are far away and lose
+packets; and a host with an idle agent vanishes for good. Each run ends with each config once. Exit 77: no root, or no TUN devices."""
 import json
 import os
 import re
@@ -16,7 +16,7 @@ from hosts import Net, skip_without, write_space
 skip_without()
 from farm import BIN, DIR, ENV, end_all, need, tune, until
 
-N_TRIALS = 30
+N_TRIALS = 40
 CUT_S = 12
 
 
@@ -28,9 +28,9 @@ def check_log(log, n):
 class Cut:
     """What befalls one of a key's two agents: it is cut off when it first makes the call `op`, and back CUT_S later."""
 
-    def __init__(self, key, op, back):
-        self.key, self.op, self.back = key, op.encode(), back
-        self.held, self.taken, self.told = set(), set(), set()  # trials: granted to it before; to the other agent meanwhile; told of by it behind
+    def __init__(self, key, op, ways):
+        self.key, self.op, self.ways = key, op.encode(), ways
+        self.held = set()  # trials that were granted to it before
         self.cut_s = self.mended_s = self.taken_s = self.told_s = None
 
     def sees(self, a, b, packet):
@@ -39,12 +39,11 @@ class Cut:
             self.held |= grants
         if not self.cut_s and a == self.agent and b'"op":"%s"' % self.op in packet:
             self.cut_s = time.monotonic()
-            net.cut(*((TRACKER, a) if not self.back else (a, TRACKER)), back=self.back)
+            net.cut(*((TRACKER, a) if self.ways == "in" else (a, TRACKER)), back=self.ways == "both")
             threading.Timer(CUT_S, self.mend).start()
         if self.cut_s and not self.mended_s and b == self.other and grants & self.held:
-            self.taken |= grants & self.held
             self.taken_s = self.taken_s or time.monotonic()
-        if self.mended_s and not self.told and a == self.agent and b'"op":"trial_result"' in packet:
+        if self.mended_s and a == self.agent and b'"op":"trial_result"' in packet:
             self.told_s = self.told_s or time.monotonic()
 
     def mend(self):
@@ -54,7 +53,7 @@ class Cut:
     def check(self):
         what = f"{self.key}: "
         need(self.cut_s and self.mended_s, what + "was not cut off, or is not back")
-        need(self.taken, what + "its lease went to nobody while it was away")
+        need(self.taken_s, what + "its lease went to nobody while it was away")
         until(lambda: self.told_s, what + "no result behind the cut", 30)
         print(f"{what}lease to another {self.taken_s - self.cut_s:.1f} s behind the cut, next result {self.told_s - self.mended_s:.1f} s behind its end")
 
@@ -75,9 +74,9 @@ def main():
     TRACKER.start("tracker", f"{BIN}/tune-tracker", "--listen", ENV["TUNE_TRACKER"], "--store", DIR + "/store", "--lease", "4", "--workers", "0")
     slow, quick = write_space(DIR + "/slow", 700), write_space(DIR + "/quick", 50)
 
-    cuts = [Cut("lease", "trial_renew", True), Cut("result", "trial_result", True), Cut("deaf", "trial_renew", False)]
+    cuts = [Cut("lease", "trial_renew", "both"), Cut("result", "trial_result", "both"), Cut("mute", "trial_renew", "out"), Cut("deaf", "trial_renew", "in")]
     for i, c in enumerate(cuts):
-        c.agent, c.other = net.hosts[5 + 2 * i : 7 + 2 * i]
+        c.agent, c.other = net.hosts[4 + 2 * i : 6 + 2 * i]
         agent(c.agent, c.key, 0, slow, "--batch", "4")
         agent(c.other, c.key, 1, slow, "--batch", "4")
     net.slow_down(TRACKER, FAR, 0.3, 0.05)
@@ -87,22 +86,22 @@ def main():
     until(lambda: len(TRACKER.connections(DEAD, 9477)) == 1 and len(TRACKER.connections(FAR, 9477)) == 2, "agents come")
     net.sees = lambda a, b, packet: [c.sees(a, b, packet) for c in cuts]
     runs = {c.key: run(c.key, slow, N_TRIALS) for c in cuts}
-    runs["far"] = run("far", quick, 40)
+    runs["far"] = run("far", quick, N_TRIALS)
     time.sleep(2)
     net.cut(DEAD, TRACKER)
     dead_s = time.monotonic()
     until(lambda: not TRACKER.connections(DEAD, 9477), "the tracker gives a dead host's connection up", 60)
     print(f"a dead host's connection is given up {time.monotonic() - dead_s:.1f} s behind its end")
     for key, process in runs.items():
-        need(process.wait(90) == 0, f"tune run on {key} failed")
+        need(process.wait(150) == 0, f"tune run on {key} failed")
         print(f"{key}: {time.monotonic() - dead_s:.1f} s")
-        check_log(f"{DIR}/{key}.jsonl", 40 if key == "far" else N_TRIALS)
+        check_log(f"{DIR}/{key}.jsonl", N_TRIALS)
     for c in cuts:
         c.check()
 
 
 try:
-    net = Net(11)
+    net = Net(12)
     TRACKER, USER, FAR, DEAD = net.hosts[:4]
     main()
 finally:

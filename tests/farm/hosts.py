@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """hosts.py - hosts for farm tests that cut links: each is a network namespace with a TUN device whose descriptor this process holds, and passes packets
-between them, or swallows, delays or loses them by direction. Root and /dev/net/tun are needed: skip_without() ends with 77 and words otherwise. A namespace
+between them, or swallows, delays or loses them by direction. Who may not make those is skipped by enter(), first of all, with 77 and words. A namespace
 lives as long as a process of it, which ends with this one."""
 import fcntl
 import gzip
@@ -16,25 +16,29 @@ import sys
 import threading
 import time
 
-from farm import start
-
+INSIDE = "TUNE_TEST_HOSTS"  # in the environment of a test that has entered
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 1, 0x1000
 MTU = 60000  # a message of the farm's is one packet
 
 
-def skip_without():
+def enter(as_root=False):
+    """The test goes on in a network namespace of its own, and as root of a user's namespace where it is not root; or it is skipped."""
+    if os.environ.pop(INSIDE, None):
+        return
+    unshare = ["unshare", "--net"] + (["--user", "--map-root-user"] if os.getuid() else [])
     words = None
-    if os.getuid() != 0:
-        words = "network namespaces need root"
+    if as_root and os.getuid():
+        words = "a server on a host of its own needs root"
     elif not all(map(shutil.which, ["ip", "ss", "nsenter", "unshare"])):
         words = "no ip, ss, nsenter or unshare (Debian: iproute2, util-linux)"
     else:
-        r = subprocess.run(["unshare", "--net", "ip", "tuntap", "add", "dev", "tune0", "mode", "tun"], capture_output=True, text=True)
+        r = subprocess.run([*unshare, "ip", "tuntap", "add", "dev", "tune0", "mode", "tun"], capture_output=True, text=True)
         if r.returncode != 0:
             words = "no TUN device in a network namespace: " + r.stderr.strip()
     if words:
         print("skipped: " + words)
         sys.exit(77)
+    os.execvpe("unshare", [*unshare, sys.executable, *sys.argv], {**os.environ, INSIDE: "1"})
 
 
 def write_space(path, cost_ms):
@@ -72,6 +76,9 @@ class Host:
         return subprocess.run([*self.enter(), *argv], check=True, capture_output=True, text=True).stdout
 
     def start(self, name, *argv, **more):
+        """farm.start() on it."""
+        from farm import start  # which makes its folder: not for who is skipped
+
         return start(name, *self.enter(), *argv, **more)
 
     def connections(self, peer, port):

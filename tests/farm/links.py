@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """links.py BIN - a farm of the real programs on hosts of their own (hosts.py). At the same time: of four keys' two agents one is cut off for 12 s, with
 leases of 4 s, in mid-lease, in mid-result, and in mid-lease so that it alone is not heard, or hears nothing; a fifth key's agents are far away and lose
-packets; and a host with an idle agent vanishes for good. Each run ends with each config once. Exit 77: no root, or no TUN devices."""
+packets; and a host with an idle agent vanishes for good. Each run ends with each config once. Exit 77: no TUN devices, or no namespaces."""
 import json
 import os
 import re
@@ -11,9 +11,9 @@ import threading
 import time
 
 sys.dont_write_bytecode = True
-from hosts import Net, skip_without, write_space
+from hosts import Net, enter, write_space
 
-skip_without()
+enter()
 from farm import BIN, DIR, ENV, end_all, need, tune, until
 
 N_TRIALS = 40

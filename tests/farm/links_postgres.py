@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: MIT
 """links_postgres.py BIN - a farm on hosts of their own (hosts.py) over a PostgreSQL server on another; while it works, the link between the server and the
 tracker at work swallows all packets. That tracker ends in words, a standby on another host has the store soon, each config is measured once, and the
-server keeps no connection of the one that was cut off. Exit 77: no root, no TUN devices, no PostgreSQL server."""
+server keeps no connection of the one that was cut off. Exit 77: no root, TUN devices or PostgreSQL server."""
 import json
 import os
 import sys
 import time
 
 sys.dont_write_bytecode = True
-from hosts import Net, skip_without, write_space
+from hosts import Net, enter, write_space
 
-skip_without()
+enter(as_root=True)
 from farm import BIN, DIR, ENV, Server, end_all, need, start, tune, until
 
 N_TRIALS = 40

@@ -236,6 +236,7 @@ static void an_older_store_is_brought_up(void **state)
     char path[300], text[64];
     const struct build_row row = {.program = "p", .arch = "sm_61", .status = "ok"};
     struct job_row job = {0};
+    int64_t n_away = -1, n_bytes;
     sqlite3 *db;
     int n = 0;
 
@@ -250,9 +251,11 @@ static void an_older_store_is_brought_up(void **state)
     p.ops->close(p.s);
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db, second_schema, NULL, NULL, NULL), SQLITE_OK);
-    assert_int_equal(
-        sqlite3_exec(db, "DROP TABLE builds; UPDATE meta SET value = 1 WHERE name = 'schema'", NULL, NULL, NULL),
-        SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db,
+                                  "DROP TABLE builds; DROP TABLE away; DROP INDEX blobs_large; UPDATE meta SET value = "
+                                  "1 WHERE name = 'schema'",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
     sqlite3_close(db);
     place_open(&p);
     place_reopen(&p);
@@ -266,6 +269,8 @@ static void an_older_store_is_brought_up(void **state)
     assert_int_equal(n, 2);
     assert_int_equal(p.ops->build_put(p.s, &row), ERR_OK);
     assert_int_equal(p.ops->build_get(p.s, "p", "sm_61", print_build, text), ERR_OK);
+    assert_int_equal(p.ops->away_sum(p.s, &n_away, &n_bytes), ERR_OK);
+    assert_int_equal(n_away, 0);
     p.ops->close(p.s);
     dir_remove(p.dir);
 }

@@ -64,7 +64,7 @@ struct build_row {
     int64_t attempts;
 };
 
-#define STORE_LARGE_BYTES 65536 /* blobs up to this stay in the store; the text is part of statements */
+#define STORE_LARGE_BYTES 16384 /* blobs up to this stay in the store; the text is part of statements */
 
 struct store;
 

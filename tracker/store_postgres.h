@@ -69,7 +69,7 @@
     X(BLOB_GET, "SELECT length(bytes)::bigint, used_ms, substring(bytes FROM ($2::bigint + 1)::int FOR "               \
                 "$3::bigint::int) FROM blobs WHERE sha256 = $1 UNION ALL SELECT bytes, used_ms, NULL FROM away "       \
                 "WHERE sha256 = $1 AND NOT EXISTS (SELECT 1 FROM blobs WHERE sha256 = $1)")                            \
-    X(BLOB_LARGE, "SELECT sha256 FROM blobs WHERE length(bytes) > 65536 AND used_ms < $1 ORDER BY used_ms "            \
+    X(BLOB_LARGE, "SELECT sha256 FROM blobs WHERE length(bytes) > 16384 AND used_ms < $1 ORDER BY used_ms "            \
                   "LIMIT 1 OFFSET $2")                                                                                 \
     X(BLOB_DROP, "DELETE FROM blobs WHERE sha256 = $1")                                                                \
     X(AWAY_PUT, "INSERT INTO away SELECT sha256, length(bytes), used_ms, 0 FROM blobs WHERE sha256 = $1 "              \

@@ -38,7 +38,7 @@
 #define AWAY                                                                                                           \
     "CREATE TABLE away(sha256 bytea PRIMARY KEY, bytes bigint NOT NULL, used_ms bigint NOT NULL, here bigint NOT "     \
     "NULL);"                                                                                                           \
-    "CREATE INDEX blobs_large ON blobs(used_ms) WHERE length(bytes) > 65536;"
+    "CREATE INDEX blobs_large ON blobs(used_ms) WHERE length(bytes) > 16384;"
 
 static const char schema[] =
     "CREATE TABLE meta(name text PRIMARY KEY, value bigint NOT NULL);"

@@ -364,7 +364,11 @@ static enum err put_whole(struct store *s, const char *hex, const void *bytes, s
         journal_blob(s->journal, 3, bytes, n);
     if (!e)
         e = db_run_told(s, q);
-    return e || n <= STORE_LARGE_BYTES ? e : run_text(s, SQL_AWAY_HERE, hex, 0);
+    if (e || n <= STORE_LARGE_BYTES)
+        return e;
+    q = db_telling(s, SQL_AWAY_HERE);
+    db_tell_text(s, q, 1, hex);
+    return db_run_told(s, q);
 }
 
 static enum err put_piece(struct store *s, const char *hex, int64_t offset, const void *bytes, size_t n)

@@ -60,7 +60,7 @@
     X(BLOB_USED, "UPDATE blobs SET used_ms = ?2 WHERE sha256 = ?1 AND used_ms < ?2 - 86400000")                        \
     X(BLOB_SIZE, "SELECT rowid, length(bytes), used_ms FROM blobs WHERE sha256 = ?1 UNION ALL "                        \
                  "SELECT 0, bytes, used_ms FROM away WHERE sha256 = ?1 ORDER BY 1 DESC")                               \
-    X(BLOB_LARGE, "SELECT sha256 FROM blobs INDEXED BY blobs_large WHERE length(bytes) > 65536 AND used_ms < ?1 "      \
+    X(BLOB_LARGE, "SELECT sha256 FROM blobs INDEXED BY blobs_large WHERE length(bytes) > 16384 AND used_ms < ?1 "      \
                   "ORDER BY used_ms LIMIT 1 OFFSET ?2")                                                                \
     X(BLOB_DROP, "DELETE FROM blobs WHERE sha256 = ?")                                                                 \
     X(AWAY_PUT, "INSERT OR REPLACE INTO away SELECT sha256, length(bytes), used_ms, 0 FROM blobs WHERE sha256 = ?")    \

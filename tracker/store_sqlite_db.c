@@ -30,8 +30,8 @@ static const char *const sql_text[] = {
 };
 
 /* What the journal is told; the others have a transaction end with their commit. */
-static const enum sql told[] = {SQL_JOB_PUT,   SQL_JOB_SET,          SQL_SUMS_PUT,   SQL_TRIAL_PUT,
-                                SQL_TRIAL_SET, SQL_RECORD_DROP_LOST, SQL_RECORD_PUT, SQL_BLOB_PUT};
+static const enum sql told[] = {SQL_JOB_PUT,          SQL_JOB_SET,    SQL_SUMS_PUT, SQL_TRIAL_PUT, SQL_TRIAL_SET,
+                                SQL_RECORD_DROP_LOST, SQL_RECORD_PUT, SQL_BLOB_PUT, SQL_AWAY_HERE};
 #define N_TOLD ((int)(sizeof told / sizeof *told))
 
 /* ---- statements ---- */

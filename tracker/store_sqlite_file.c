@@ -50,7 +50,7 @@
 #define SCHEMA_AWAY                                                                                                    \
     "CREATE TABLE away(sha256 TEXT PRIMARY KEY, bytes INTEGER NOT NULL, used_ms INTEGER NOT NULL, here INTEGER NOT "   \
     "NULL) WITHOUT ROWID;"                                                                                             \
-    "CREATE INDEX blobs_large ON blobs(used_ms) WHERE length(bytes) > 65536;"
+    "CREATE INDEX blobs_large ON blobs(used_ms) WHERE length(bytes) > 16384;"
 
 /* The database has all entries of the journal before this one; and whose journal it is. */
 #define SCHEMA_JOURNAL "INSERT OR REPLACE INTO meta VALUES('journal', 1), ('store', lower(hex(randomblob(16))));"

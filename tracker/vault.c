@@ -230,7 +230,7 @@ static enum err gather(struct tracker *t, struct load *l)
         carrier_clear(c);
         return ERR_OK;
     }
-    if (e == ERR_NOT_FOUND) { /* forgotten meanwhile */
+    if (e == ERR_NOT_FOUND || e == ERR_UNREACHABLE) { /* forgotten here meanwhile, after an earlier stay there */
         carrier_clear(c);
         return ERR_OK;
     }

@@ -474,6 +474,20 @@ static void a_tracker_that_dies_in_mid_transfer_loses_no_blob(void **state)
     expect_here(r, hex, 1, N_BLOB);
 }
 
+static void a_blob_that_is_forgotten_while_it_is_read_is_left_alone(void **state)
+{
+    const struct tracker_options *o = &place.rig.options;
+    struct rig *r = *state;
+    const char *hex = put(r, 1, N_LARGE);
+
+    rig_sleep(r, DAYS_2 + 1000);
+    rig_pass(r, (int64_t)2 * HALL_TICK_MS); /* it is chosen, and its first piece read */
+    assert_int_equal(o->ops->blob_away(o->store, hex), ERR_OK);
+    rig_pass(r, 1000);
+    assert_int_equal(stats()->blobs_sent, 0);
+    assert_null(object(hex));
+}
+
 static void what_retention_forgets_is_removed_from_the_store(void **state)
 {
     struct rig *r = *state;
@@ -515,6 +529,7 @@ int main(void)
         AT_PLACE(what_the_store_falsified_is_not_given_to_anybody),
         AT_PLACE(without_the_store_its_blobs_are_missing),
         AT_PLACE(a_tracker_that_dies_in_mid_transfer_loses_no_blob),
+        AT_PLACE(a_blob_that_is_forgotten_while_it_is_read_is_left_alone),
         AT_PLACE(what_retention_forgets_is_removed_from_the_store),
     };
 

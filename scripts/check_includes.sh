@@ -29,7 +29,7 @@ allowed() {
     onnx) echo "core/ kernels/graph.h kernels/eltwise/expression.h kernels/norm/epsilon.h onnx/ $program" ;;
     libtune) echo "core/ search_space/ logs/ exec/ runtime/ kernels/ libtune/" ;;
     page) echo "core/ page/" ;;
-    tracker) echo "core/ page/ tracker/" ;;
+    tracker) echo "core/ page/ logs/hub/hub.h tracker/" ;;
     agent) echo "core/ runtime/ logs/ agent/ $wire" ;;
     search) echo "core/ search_space/ cost_model/ search/" ;;
     formats) echo "core/ search_space/ logs/ kernels/ formats/ $program" ;;

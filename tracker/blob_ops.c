@@ -4,15 +4,15 @@
 
 #include "core/buf.h"
 #include "core/err.h"
+#include "tracker/vault.h"
 
 enum err op_blob_have(struct call *c)
 {
     const cJSON *name;
-    int64_t total;
 
     cJSON_ArrayForEach(name, c->args.blob_have.sha256)
     {
-        const enum err e = c->t->o.ops->blob_get(c->t->o.store, name->valuestring, 0, 0, &total, NULL);
+        const enum err e = vault_look(c->t, name->valuestring);
 
         if (e == ERR_NOT_FOUND)
             call_list_add_text(&c->result.blob_have.missing, name->valuestring, &c->ok);
@@ -68,6 +68,8 @@ enum err op_blob_get(struct call *c)
                 "there is no blob %.12s..: put it first; in a program of your own \"source_file\" names a file in "
                 "place of its hash",
                 in->sha256);
+    if (e == ERR_UNREACHABLE)
+        e = vault_fetch(c->t, in->sha256, &c->why);
     if (!e)
         e = blobs_put(&c->out, buf_text(&part), part.len, NULL);
     buf_fini(&part);

@@ -5,6 +5,7 @@
 
 #include "core/buf.h"
 #include "core/err.h"
+#include "tracker/vault.h"
 
 #include <assert.h>
 #include <string.h>
@@ -204,11 +205,10 @@ enum err op_build_renew(struct call *c)
 static enum err read_blobs(struct call *c, const cJSON *names, struct buf *out)
 {
     const cJSON *name;
-    int64_t total;
 
     cJSON_ArrayForEach(name, names)
     {
-        const enum err e = c->t->o.ops->blob_get(c->t->o.store, name->valuestring, 0, 0, &total, NULL);
+        const enum err e = vault_look(c->t, name->valuestring);
 
         if (e == ERR_NOT_FOUND)
             return why_set(&c->why, e, "there is no blob %.12s..: put it before the answer that names it",

@@ -4,6 +4,7 @@
 #include "tracker/state.h"
 
 #include "core/err.h"
+#include "tracker/vault.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -96,11 +97,10 @@ static void take_row(const struct build_row *row, void *arg)
 static enum err check_blobs(struct tracker *t, char *blobs, bool *whole)
 {
     char *rest = blobs, *hex;
-    int64_t total;
     enum err e = ERR_OK;
 
     while (!e && (hex = strtok_r(rest, " ", &rest)) != NULL)
-        e = t->o.ops->blob_get(t->o.store, hex, 0, 0, &total, NULL);
+        e = vault_look(t, hex);
     *whole = !e;
     return e == ERR_NOT_FOUND ? ERR_OK : e;
 }

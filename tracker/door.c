@@ -32,6 +32,7 @@ struct visitor {
     int64_t since_ns;
     uint64_t n_taken; /* bytes of whole messages of his: those wait for nobody */
     bool shown, refused;
+    bool limited;                /* its silence: see limit_silence */
     bool seen;                   /* of a handshake: at the last look */
     struct visitor *prev, *next; /* of the strangers, the oldest first */
 };
@@ -45,6 +46,8 @@ struct door {
     int n_shaking; /* of the strangers */
     int most;
     atomic_int tls_port, page_port; /* 0 = none */
+    atomic_int silent_ms;           /* 0 = for ever */
+    atomic_bool fresh;              /* pipes came since the last look */
     int n_pages;                    /* at the last look; the door's thread's own */
 };
 
@@ -203,6 +206,7 @@ void door_came(struct door *d, nng_pipe p, bool refused)
     if (v && table_put_i64(&d->pipes, (uint32_t)nng_pipe_id(p), v) == ERR_OK) {
         v->pipe = (uint32_t)nng_pipe_id(p);
         v->refused = refused;
+        atomic_store(&d->fresh, true);
         link_stranger(d, v);
     } else {
         if (v)
@@ -320,6 +324,21 @@ static void end_page(const struct door *d, int fd)
         shutdown(fd, SHUT_RDWR);
 }
 
+/* Of a host that is gone without a word. On the listening socket it would be simpler, and end connections that the
+ * tracker has no time to accept. */
+static void limit_silence(int fd, int silent_ms)
+{
+    const int on = 1, interval_s = silent_ms / 9000 + 1, n_probes = 3,
+              idle_s = silent_ms / 1000 - n_probes * interval_s;
+
+    assert(idle_s > 0);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof interval_s);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &n_probes, sizeof n_probes);
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &silent_ms, sizeof silent_ms);
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+}
+
 /* Handshakes that were not met at this look: nng has closed them. */
 static void forget_ended(struct door *d)
 {
@@ -344,12 +363,16 @@ static void look_around(struct door *d)
     struct visitor *v;
     int n_pages = 0;
 
+    atomic_store(&d->fresh, false);
     for (int fd = 3; (fd = next_socket(fd, n_files, &from)) >= 0; fd++) {
         pthread_mutex_lock(&d->lock);
         v = table_get(&d->places, &from, sizeof from);
         if (v) {
             v->fd = fd;
             v->seen = true;
+            if (!v->limited && v->pipe && atomic_load(&d->silent_ms))
+                limit_silence(fd, atomic_load(&d->silent_ms));
+            v->limited |= v->pipe != 0;
         } else if (tls_port && own_port(fd) == tls_port) {
             add_shaking(d, &from, fd);
         } else if (page_port && own_port(fd) == page_port) {
@@ -422,7 +445,11 @@ static void end_strangers(struct door *d)
 /* Between two looks for what nobody tells of; 0: there is no such thing. */
 static int64_t look_ms(const struct door *d)
 {
-    return atomic_load(&d->tls_port) ? DOOR_LOOK_MS : atomic_load(&d->page_port) ? DOOR_PAGE_LOOK_MS : 0;
+    if (atomic_load(&d->tls_port))
+        return DOOR_LOOK_MS;
+    if (atomic_load(&d->fresh) && atomic_load(&d->silent_ms))
+        return DOOR_FRESH_MS;
+    return atomic_load(&d->page_port) ? DOOR_PAGE_LOOK_MS : 0;
 }
 
 /* Without strangers it sleeps, but for what nobody tells of. */
@@ -480,9 +507,9 @@ static void *watch(void *arg)
     return NULL;
 }
 
-static void expect(struct door *d, atomic_int *which, int port)
+static void expect(struct door *d, atomic_int *which, int what)
 {
-    atomic_store(which, port);
+    atomic_store(which, what);
     pthread_mutex_lock(&d->lock);
     pthread_cond_signal(&d->came);
     pthread_mutex_unlock(&d->lock);
@@ -496,6 +523,11 @@ void door_expect_tls(struct door *d, int port)
 void door_expect_page(struct door *d, int port)
 {
     expect(d, &d->page_port, port);
+}
+
+void door_expect_dead(struct door *d, int64_t silent_ms)
+{
+    expect(d, &d->silent_ms, (int)silent_ms);
 }
 
 enum err door_open(int64_t n_connections, struct door **out)

@@ -25,6 +25,7 @@
 #define DOOR_PAGE_LOOK_MS 5000   /* between two at connections to the page */
 #define DOOR_PAGE_MS 15000       /* that one may stand still: longer than the page's own events do */
 #define DOOR_PAGE_CROWD_MS 1000  /* where there are more than a quarter of DOOR_MOST */
+#define DOOR_FRESH_MS 5000       /* between two looks for connections that door_expect_dead is not told of yet */
 
 struct door;
 
@@ -36,6 +37,10 @@ void door_expect_tls(struct door *d, int port);
 
 /* Connections to this port are the page's, which nng's HTTP server waits for without end: once, at the start. */
 void door_expect_page(struct door *d, int port);
+
+/* Connections whose peer's host acknowledges nothing for so long are ended by the system: what is on its way to it
+ * counts from when it was sent, and one that is idle is asked meanwhile. Once, at the start. */
+void door_expect_dead(struct door *d, int64_t silent_ms);
 
 /* A connection came (refused: it is ended as soon as its socket is found, whoever it is), its peer showed who he is
  * (again and again: costs little), it went. From any thread. */

@@ -10,6 +10,7 @@
 #include "tracker/http.h"
 #include "tracker/revoked.h"
 #include "tracker/server.h"
+#include "tracker/vault.h"
 #include "tracker/workers.h"
 
 #include <limits.h>
@@ -33,6 +34,12 @@ static const struct cli_option options[] = {
     CLI_OPTION(
         "store", CLI_TEXT, .letter = 's', .argument = "DIR", .otherwise = "tune-store",
         .help = "directory of jobs, trials, records and blobs; another kind of store: postgres://USER@HOST/DATABASE"),
+    CLI_OPTION("blobs", CLI_TEXT, .argument = "URL",
+               .help =
+                   "s3://BUCKET/PREFIX: where large blobs go that nobody asked for in a while, until somebody does; "
+                   "none = go on without those that are there"),
+    CLI_OPTION("blobs-after", CLI_DURATION, .argument = "TIME", .otherwise = "2d", .min = 0.1, .max = 36500 * 86400.0,
+               .help = "of --blobs: how long that while is; uses are noted by the day"),
     CLI_OPTION("standby", CLI_FLAG, .help = "while another tracker has the store or its server is away, wait for it"),
     CLI_OPTION("parts", CLI_INT, .argument = "N", .otherwise = "1", .min = 1, .max = PARTS_MOST,
                .help =
@@ -182,6 +189,35 @@ static enum err open_store(const struct cli *c, struct tracker_options *o, const
     return e;
 }
 
+static enum err open_vault(const struct cli *c, struct tracker_options *o, struct why *why)
+{
+    const char *url = cli_text(c, "blobs");
+
+    return url && strcmp(url, "none") != 0
+               ? vault_open(
+                     &(struct vault_options){.url = url, .after_ms = (int64_t)(cli_real(c, "blobs-after") * 1000)},
+                     &o->vault, why)
+               : ERR_OK;
+}
+
+/* Blobs of an S3 store that is not named would be missed one by one. */
+static enum err check_vault(const struct cli *c, const struct tracker_options *o, struct why *why)
+{
+    int64_t n = 0, n_bytes = 0;
+    const enum err e = o->vault ? ERR_OK : o->ops->away_sum(o->store, &n, &n_bytes);
+
+    if (e || !n)
+        return e;
+    if (!cli_text(c, "blobs"))
+        return why_set(why, ERR_INPUT,
+                       "%lld blobs of this store (%lld bytes) lie in an S3 store: expected --blobs s3://BUCKET/PREFIX, "
+                       "or --blobs none to go on without them",
+                       (long long)n, (long long)n_bytes);
+    fprintf(stderr, "tune-tracker: goes on without %lld blobs (%lld bytes), which lie in an S3 store\n", (long long)n,
+            (long long)n_bytes);
+    return ERR_OK;
+}
+
 /* Opens everything; prints the addresses when all is ready. */
 static enum err start(const struct cli *c, struct tracker_options *o, struct server **s, struct workers *w,
                       struct why *why)
@@ -294,12 +330,13 @@ static int run(const struct cli *c, sigset_t *signals)
     o.allow_backup = cli_flag(c, "allow-backup");
     o.audit = tell_refused;
     if (store_parse(cli_text(c, "store"), &o.ops, &o.where, &why) != ERR_OK ||
-        load_key(c, &key, &revoked, &o, &why) != ERR_OK || check_page(c, &why) != ERR_OK)
+        load_key(c, &key, &revoked, &o, &why) != ERR_OK || check_page(c, &why) != ERR_OK ||
+        open_vault(c, &o, &why) != ERR_OK)
         return complain(&why, 1);
     e = open_store(c, &o, signals, &why);
     if (e == ERR_CANCELLED)
         return 0;
-    if (e || start(c, &o, &s, &w, &why) != ERR_OK)
+    if (e || check_vault(c, &o, &why) != ERR_OK || start(c, &o, &s, &w, &why) != ERR_OK)
         return complain(&why, 1);
     got = serve(s, &w, &revoked, signals);
     workers_stop(&w);

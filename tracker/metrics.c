@@ -68,6 +68,20 @@ static int64_t agents_alive(const struct tracker *t)
     return n;
 }
 
+static enum err blobs(const struct tracker *t, struct buf *out)
+{
+    int64_t n = 0, n_bytes = 0;
+    const enum err e = t->o.ops->away_sum(t->o.store, &n, &n_bytes);
+
+    figure(out, "blobs_away", "gauge", "Blobs that lie in the S3 store alone.", n);
+    figure(out, "blobs_away_bytes", "gauge", "Their bytes.", n_bytes);
+    figure(out, "blobs_sent_total", "counter", "Blobs sent to the S3 store.", t->stats.blobs_sent);
+    figure(out, "blobs_fetched_total", "counter", "Blobs fetched from the S3 store.", t->stats.blobs_fetched);
+    figure(out, "blobs_failed_total", "counter", "Transfers to and from the S3 store that failed.",
+           t->stats.blobs_failed);
+    return e;
+}
+
 static void totals(const struct tracker *t, struct buf *out)
 {
     const struct stats *s = &t->stats;
@@ -257,9 +271,12 @@ static void agents(const struct tracker *t, struct buf *out)
 
 enum err page_metrics(struct tracker *t, struct buf *out)
 {
+    enum err e;
+
     totals(t, out);
+    e = blobs(t, out);
     calls(t, out);
     keys(t, out);
     agents(t, out);
-    return out->failed;
+    return e ? e : out->failed;
 }

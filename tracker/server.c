@@ -26,6 +26,8 @@
 #define MIN_PIPES 64
 #define MAX_PAGES 16
 #define QUEUED_BYTES ((size_t)32 << 20)
+#define DEAD_LEAST_MS 10000 /* of a peer's host that is gone: two leases, but */
+#define DEAD_MOST_MS 60000
 
 /* One context: receives a request, waits for its reply, sends it, and so on. */
 struct slot {
@@ -523,6 +525,14 @@ static void init_locks(struct server *sv)
     pthread_condattr_destroy(&attr);
 }
 
+/* How long a peer's host may acknowledge nothing. */
+static int64_t dead_ms(const struct tracker *t)
+{
+    const int64_t ms = 2 * t->o.lease_ms;
+
+    return ms < DEAD_LEAST_MS ? DEAD_LEAST_MS : ms < DEAD_MOST_MS ? ms : DEAD_MOST_MS;
+}
+
 enum err server_start(struct tracker *t, const char *url, const struct tls_files *tls, bool plain, struct server **out,
                       struct why *why)
 {
@@ -542,6 +552,8 @@ enum err server_start(struct tracker *t, const char *url, const struct tls_files
             (long long)fds, OTHER_FDS + MIN_PIPES);
     init_locks(sv);
     e = door_open(sv->max_pipes, &sv->door);
+    if (!e)
+        door_expect_dead(sv->door, dead_ms(t));
     if (!e)
         e = open_socket(sv, url, tls, plain, why);
     if (!e &&

@@ -21,6 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct vault;
+
 #define MAX_ATTEMPTS 5
 #define MAX_SESSIONS 16384
 #define MAX_AGENTS 16384
@@ -216,7 +218,8 @@ struct tracker_options {
     int64_t max_user_jobs;            /* open at once; 0 = any number */
     int64_t part, n_parts;            /* of the farm, which one this is of how many; 0, 0 = it is not in parts */
     bool allow_backup;
-    void (*audit)(const char *line, void *arg); /* told of refused calls; NULL = nobody is */
+    struct vault *vault;                        /* large blobs may lie there (vault.h); NULL = all are in the store */
+    void (*audit)(const char *line, void *arg); /* told of refused calls and failed transfers; NULL = nobody is */
     void *audit_arg;
     const struct clock *clock;     /* NULL = the machine's */
     const struct entropy *entropy; /* of session ids and nonces; NULL = the machine's */
@@ -230,7 +233,8 @@ struct agent_mode {
 
 struct stats {
     int64_t requests, refused, grants, results, duplicates, expired, lost, answered_from_store, commits;
-    int64_t builds, builds_failed; /* answers of builders */
+    int64_t builds, builds_failed;                   /* answers of builders */
+    int64_t blobs_sent, blobs_fetched, blobs_failed; /* to and from the S3 store, and transfers that failed */
 };
 
 struct tracker {

@@ -8,6 +8,7 @@
 #include "core/buf.h"
 #include "core/clock.h"
 #include "core/err.h"
+#include "core/hash.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,6 +63,8 @@ struct build_row {
     int64_t through;    /* the last trial that this answer holds for */
     int64_t attempts;
 };
+
+#define STORE_LARGE_BYTES 16384 /* blobs up to this stay in the store; the text is part of statements */
 
 struct store;
 
@@ -128,6 +131,21 @@ struct store_ops {
     enum err (*blob_put)(struct store *s, const char *hex, int64_t offset, int64_t total, const void *bytes, size_t n,
                          bool *stored);
     enum err (*blob_get)(struct store *s, const char *hex, int64_t offset, size_t n, int64_t *total, struct buf *out);
+
+    /* Large blobs may lie elsewhere, in an S3 store (tracker/vault.h): here is told that they do. blob_get of one gives
+     * ERR_UNREACHABLE, with *total; who puts it has it here again. blob_peek: blob_get, but nobody asked for it. */
+    enum err (*blob_peek)(struct store *s, const char *hex, int64_t offset, size_t n, int64_t *total, struct buf *out);
+    /* The name of a blob of over STORE_LARGE_BYTES that is here and was not asked for since before_ms, that of the
+     * longest ago when `skip` is 0, of the next when it is 1; or with `away` of one elsewhere that retain would remove
+     * here. ERR_NOT_FOUND. */
+    enum err (*blob_old)(struct store *s, bool away, int64_t before_ms, int64_t skip, char hex[SHA256_HEX + 1]);
+    /* It lies elsewhere, too, and no longer here; it is here again, where its hash was checked; nothing is known of it
+     * elsewhere any more. */
+    enum err (*blob_away)(struct store *s, const char *hex);
+    enum err (*blob_back)(struct store *s, const char *hex, const void *bytes, size_t n);
+    enum err (*away_drop)(struct store *s, const char *hex);
+    /* Those that lie only elsewhere. */
+    enum err (*away_sum)(struct store *s, int64_t *n_blobs, int64_t *n_bytes);
 
     /* Puts a build in the place of an earlier one of the same program and architecture; gives one. ERR_NOT_FOUND. */
     enum err (*build_put)(struct store *s, const struct build_row *row);

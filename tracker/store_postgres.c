@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <libpq-fe.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #define DAY_MS ((int64_t)86400000)
@@ -406,14 +407,24 @@ static enum err record_find(struct store *s, const struct record_row *like,
 
 /* ---- blobs ---- */
 
-static enum err put_whole(struct store *s, const char *hex, const void *bytes, size_t n)
+static enum err write_named(struct store *s, enum pg_sql which, const char *hex)
 {
     struct pg_args a = {.n = 0};
 
     pg_text(&a, hex);
+    return pg_write(s, which, &a);
+}
+
+static enum err put_whole(struct store *s, const char *hex, const void *bytes, size_t n)
+{
+    struct pg_args a = {.n = 0};
+    enum err e;
+
+    pg_text(&a, hex);
     pg_i64(&a, clock_read_wall_ms(s->clock));
     pg_bytes(&a, bytes, n);
-    return pg_write(s, PG_BLOB_PUT, &a);
+    e = pg_write(s, PG_BLOB_PUT, &a);
+    return e || n <= STORE_LARGE_BYTES ? e : write_named(s, PG_AWAY_HERE, hex);
 }
 
 /* *there: bytes of all pieces of the blob. */
@@ -458,7 +469,6 @@ static enum err join_pieces(struct store *s, const char *hex, struct buf *whole)
 
 static enum err finish_pieces(struct store *s, const char *hex, int64_t total)
 {
-    struct pg_args a = {.n = 0};
     struct buf whole;
     enum err e;
 
@@ -468,9 +478,8 @@ static enum err finish_pieces(struct store *s, const char *hex, int64_t total)
     if (!e)
         e = put_whole(s, hex, whole.data, whole.len);
     buf_fini(&whole);
-    pg_text(&a, hex);
     if (!e || e == ERR_INPUT) {
-        const enum err dropped = pg_write(s, PG_PIECES_DROP, &a);
+        const enum err dropped = write_named(s, PG_PIECES_DROP, hex);
 
         e = e ? e : dropped;
     }
@@ -500,19 +509,21 @@ static enum err blob_put(struct store *s, const char *hex, int64_t offset, int64
 }
 
 /* Uses are noted by the day. */
-static enum err stamp_blob(struct store *s, const char *hex, int64_t used_ms)
+static enum err stamp_blob(struct store *s, enum pg_sql which, const char *hex, int64_t used_ms)
 {
     const int64_t now_ms = clock_read_wall_ms(s->clock);
     struct pg_args a = {.n = 0};
 
     pg_text(&a, hex);
     pg_i64(&a, now_ms);
-    return used_ms < now_ms - DAY_MS ? pg_write(s, PG_BLOB_USED, &a) : ERR_OK;
+    return used_ms < now_ms - DAY_MS ? pg_write(s, which, &a) : ERR_OK;
 }
 
-static enum err blob_get(struct store *s, const char *hex, int64_t offset, size_t n, int64_t *total, struct buf *out)
+static enum err get(struct store *s, const char *hex, int64_t offset, size_t n, bool is_use, int64_t *total,
+                    struct buf *out)
 {
     struct pg_args a = {.n = 0};
+    bool is_away = false;
     PGresult *rows;
     enum err e;
 
@@ -524,10 +535,65 @@ static enum err blob_get(struct store *s, const char *hex, int64_t offset, size_
         e = ERR_NOT_FOUND;
     if (!e) {
         *total = pg_i64_at(rows, 0, 0);
-        e = stamp_blob(s, hex, pg_i64_at(rows, 0, 1));
+        is_away = PQgetisnull(rows, 0, 2);
+        e = is_use ? stamp_blob(s, is_away ? PG_AWAY_USED : PG_BLOB_USED, hex, pg_i64_at(rows, 0, 1)) : ERR_OK;
     }
-    if (!e && n)
+    if (!e && n && !is_away)
         e = buf_append(out, PQgetvalue(rows, 0, 2), (size_t)PQgetlength(rows, 0, 2));
+    PQclear(rows);
+    return !e && is_away ? ERR_UNREACHABLE : e;
+}
+
+static enum err blob_get(struct store *s, const char *hex, int64_t offset, size_t n, int64_t *total, struct buf *out)
+{
+    return get(s, hex, offset, n, true, total, out);
+}
+
+static enum err blob_peek(struct store *s, const char *hex, int64_t offset, size_t n, int64_t *total, struct buf *out)
+{
+    return get(s, hex, offset, n, false, total, out);
+}
+
+/* ---- blobs elsewhere ---- */
+
+static enum err blob_old(struct store *s, bool away, int64_t before_ms, int64_t skip, char hex[SHA256_HEX + 1])
+{
+    struct pg_args a = {.n = 0};
+    PGresult *rows;
+    enum err e;
+
+    pg_i64(&a, before_ms);
+    pg_i64(&a, skip);
+    e = pg_read(s, away ? PG_AWAY_OLD : PG_BLOB_LARGE, &a, &rows);
+    if (!e && !PQntuples(rows))
+        e = ERR_NOT_FOUND;
+    if (!e)
+        snprintf(hex, SHA256_HEX + 1, "%s", pg_text_at(rows, 0, 0));
+    PQclear(rows);
+    return e;
+}
+
+static enum err blob_away(struct store *s, const char *hex)
+{
+    enum err e = write_named(s, PG_AWAY_PUT, hex);
+
+    return e ? e : write_named(s, PG_BLOB_DROP, hex);
+}
+
+static enum err away_drop(struct store *s, const char *hex)
+{
+    return write_named(s, PG_AWAY_DROP, hex);
+}
+
+static enum err away_sum(struct store *s, int64_t *n_blobs, int64_t *n_bytes)
+{
+    PGresult *rows;
+    enum err e = pg_read(s, PG_AWAY_SUM, NULL, &rows);
+
+    if (!e) {
+        *n_blobs = pg_i64_at(rows, 0, 0);
+        *n_bytes = pg_i64_at(rows, 0, 1);
+    }
     PQclear(rows);
     return e;
 }
@@ -636,6 +702,12 @@ const struct store_ops store_postgres = {
     .cancel = cancel,
     .blob_put = blob_put,
     .blob_get = blob_get,
+    .blob_peek = blob_peek,
+    .blob_old = blob_old,
+    .blob_away = blob_away,
+    .blob_back = put_whole,
+    .away_drop = away_drop,
+    .away_sum = away_sum,
     .build_put = build_put,
     .build_get = build_get,
     .retain = retain,

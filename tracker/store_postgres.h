@@ -67,7 +67,18 @@
     X(CANCEL, "UPDATE trials SET state = 4, agent = '' WHERE job = $1 AND state < 2")                                  \
     X(BLOB_USED, "UPDATE blobs SET used_ms = $2 WHERE sha256 = $1 AND used_ms < $2::bigint - 86400000")                \
     X(BLOB_GET, "SELECT length(bytes)::bigint, used_ms, substring(bytes FROM ($2::bigint + 1)::int FOR "               \
-                "$3::bigint::int) FROM blobs WHERE sha256 = $1")                                                       \
+                "$3::bigint::int) FROM blobs WHERE sha256 = $1 UNION ALL SELECT bytes, used_ms, NULL FROM away "       \
+                "WHERE sha256 = $1 AND NOT EXISTS (SELECT 1 FROM blobs WHERE sha256 = $1)")                            \
+    X(BLOB_LARGE, "SELECT sha256 FROM blobs WHERE length(bytes) > 16384 AND used_ms < $1 ORDER BY used_ms "            \
+                  "LIMIT 1 OFFSET $2")                                                                                 \
+    X(BLOB_DROP, "DELETE FROM blobs WHERE sha256 = $1")                                                                \
+    X(AWAY_PUT, "INSERT INTO away SELECT sha256, length(bytes), used_ms, 0 FROM blobs WHERE sha256 = $1 "              \
+                "ON CONFLICT(sha256) DO UPDATE SET used_ms = excluded.used_ms, here = 0")                              \
+    X(AWAY_USED, "UPDATE away SET used_ms = $2 WHERE sha256 = $1")                                                     \
+    X(AWAY_HERE, "UPDATE away SET here = 1 WHERE sha256 = $1")                                                         \
+    X(AWAY_DROP, "DELETE FROM away WHERE sha256 = $1")                                                                 \
+    X(AWAY_SUM, "SELECT count(*), coalesce(sum(bytes), 0)::bigint FROM away WHERE here = 0")                           \
+    X(AWAY_OLD, "SELECT sha256 FROM away WHERE used_ms < $1 AND " PG_BEFORE_OPEN_JOBS " LIMIT 1 OFFSET $2")            \
     X(BLOB_PUT, "INSERT INTO blobs VALUES($1,$2,$3) ON CONFLICT DO NOTHING")                                           \
     X(PIECE_PUT, "INSERT INTO pieces VALUES($1,$2,$3,$4) ON CONFLICT(sha256, at) DO UPDATE SET made_ms = $3, "         \
                  "bytes = $4")                                                                                         \

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SCHEMA_VERSION 2     /* 1: of a farm that is not in parts, which older programs know, too */
+#define SCHEMA_VERSION 3     /* 1: without parts, 2: in parts, both without blobs elsewhere */
 #define OLDEST_SERVER 140000 /* idle_session_timeout */
 #define MAX_QUEUED 256
 #define MAX_QUEUED_BYTES ((size_t)1 << 20)
@@ -27,12 +27,24 @@
     "SELECT set_config(name, '10s', false) FROM pg_settings WHERE CASE WHEN name IN ('idle_session_timeout', "         \
     "'idle_in_transaction_session_timeout') THEN setting::bigint NOT BETWEEN 1 AND 10000 ELSE false END"
 
+/* The same at the server's end of every connection: a tracker whose machine is gone does not keep one, nor what it
+ * holds. Of a Unix socket they are ignored. */
+#define FAR_END                                                                                                        \
+    "SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3; "                     \
+    "SET tcp_user_timeout = '8s'"
+
 /* Of the farm's schema, so that several farms can share a database, and of the farm's part, from 1. */
 #define LOCK_CLASS 1953853029
 #define LOCK "(%lld::bigint << 32) | current_schema()::regnamespace::oid::bigint"
 #define LOCK_MS 1000  /* waited for all of them together */
 #define NAME_BYTES 63 /* of a schema: PostgreSQL cuts longer ones, and two would be one */
 #define PART_BYTES 7  /* "_part64" */
+
+/* As in store_sqlite_file.c. */
+#define AWAY                                                                                                           \
+    "CREATE TABLE away(sha256 bytea PRIMARY KEY, bytes bigint NOT NULL, used_ms bigint NOT NULL, here bigint NOT "     \
+    "NULL);"                                                                                                           \
+    "CREATE INDEX blobs_large ON blobs(used_ms) WHERE length(bytes) > 16384;"
 
 static const char schema[] =
     "CREATE TABLE meta(name text PRIMARY KEY, value bigint NOT NULL);"
@@ -62,7 +74,7 @@ static const char schema[] =
     "at));"
     "ALTER TABLE pieces ALTER bytes SET STORAGE EXTERNAL;"
     "CREATE TABLE builds(program bytea, arch bytea, status bytea NOT NULL, blobs bytea NOT NULL, body bytea NOT NULL, "
-    "through bigint NOT NULL, attempts bigint NOT NULL, used_ms bigint NOT NULL, PRIMARY KEY(program, arch));";
+    "through bigint NOT NULL, attempts bigint NOT NULL, used_ms bigint NOT NULL, PRIMARY KEY(program, arch));" AWAY;
 
 static const char *const sql_text[N_PG_SQL] = {
 #define X(name, text) text,
@@ -500,7 +512,7 @@ static enum err make_schema(PGconn *db, int64_t n_parts, struct why *why)
 {
     char text[sizeof schema + 100];
 
-    snprintf(text, sizeof text, "%sINSERT INTO meta VALUES('schema', %d), ('parts', %lld)", schema, n_parts > 1 ? 2 : 1,
+    snprintf(text, sizeof text, "%sINSERT INTO meta VALUES('schema', %d), ('parts', %lld)", schema, SCHEMA_VERSION,
              (long long)n_parts);
     return run(db, text, why);
 }
@@ -517,10 +529,10 @@ static enum err check_schema(PGconn *db, int64_t n_parts, struct why *why)
     version = number(db, "SELECT value FROM meta WHERE name = 'schema'", -1);
     if (version < 0)
         return why_set(why, ERR_IO, "database %s is no store: somebody else's tables are in its schema", PQdb(db));
-    return version <= SCHEMA_VERSION
-               ? ERR_OK
-               : why_set(why, ERR_UNSUPPORTED, "database %s has schema %lld, this program knows up to %d", PQdb(db),
-                         (long long)version, SCHEMA_VERSION);
+    if (version > SCHEMA_VERSION)
+        return why_set(why, ERR_UNSUPPORTED, "database %s has schema %lld, this program knows up to %d", PQdb(db),
+                       (long long)version, SCHEMA_VERSION);
+    return version < SCHEMA_VERSION ? run(db, AWAY "UPDATE meta SET value = 3 WHERE name = 'schema'", why) : ERR_OK;
 }
 
 /* Nobody waits for the disk but flush, by a connection of its own to the same server: there the lock is seen. A name
@@ -537,7 +549,7 @@ static enum err open_flusher(struct store *s, const char *where, int64_t part, s
         e = why_set(why, ERR_UNREACHABLE, "PostgreSQL: the server at %s is another now than a moment ago",
                     PQhost(s->flusher));
     if (!e)
-        e = run(s->flusher, "SET synchronous_commit = on; SET idle_session_timeout = 0", why);
+        e = run(s->flusher, FAR_END "; SET synchronous_commit = on; SET idle_session_timeout = 0", why);
     return e ? e : run(s->db, "SET synchronous_commit = off", why);
 }
 
@@ -596,6 +608,8 @@ enum err pg_open_part(const char *where, int64_t n_parts, const struct clock *cl
     e = connect_to(where, &s->db, why);
     if (!e)
         e = check_server(s->db, why);
+    if (!e)
+        e = run(s->db, FAR_END, why);
     if (!e)
         e = check_parts(s->db, n_parts, why);
     if (!e)

@@ -11,6 +11,7 @@
 
 #include <sqlite3.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #define DAY_MS ((int64_t)86400000)
@@ -361,7 +362,13 @@ static enum err put_whole(struct store *s, const char *hex, const void *bytes, s
         sqlite3_bind_zeroblob(q, 3, 0);
     if (tells)
         journal_blob(s->journal, 3, bytes, n);
-    return e ? e : db_run_told(s, q);
+    if (!e)
+        e = db_run_told(s, q);
+    if (e || n <= STORE_LARGE_BYTES)
+        return e;
+    q = db_telling(s, SQL_AWAY_HERE);
+    db_tell_text(s, q, 1, hex);
+    return db_run_told(s, q);
 }
 
 static enum err put_piece(struct store *s, const char *hex, int64_t offset, const void *bytes, size_t n)
@@ -464,8 +471,10 @@ static enum err read_part(struct store *s, int64_t rowid, int64_t offset, size_t
     return ERR_OK;
 }
 
-static enum err blob_get(struct store *s, const char *hex, int64_t offset, size_t n, int64_t *total, struct buf *out)
+static enum err get(struct store *s, const char *hex, int64_t offset, size_t n, bool is_use, int64_t *total,
+                    struct buf *out)
 {
+    const int64_t now_ms = clock_read_wall_ms(s->clock);
     sqlite3_stmt *q = db_ready(s, SQL_BLOB_SIZE);
     int64_t rowid, bytes, used_ms;
 
@@ -479,14 +488,67 @@ static enum err blob_get(struct store *s, const char *hex, int64_t offset, size_
     used_ms = sqlite3_column_int64(q, 2);
     sqlite3_reset(q);
     *total = bytes;
-    if (used_ms < clock_read_wall_ms(s->clock) - DAY_MS &&
-        run_text(s, SQL_BLOB_USED, hex, clock_read_wall_ms(s->clock)) != ERR_OK)
+    if (is_use && used_ms < now_ms - DAY_MS &&
+        run_text(s, rowid ? SQL_BLOB_USED : SQL_AWAY_USED, hex, now_ms) != ERR_OK)
         return ERR_IO;
+    if (!rowid)
+        return ERR_UNREACHABLE;
     if (!n || offset >= bytes)
         return ERR_OK;
     if ((int64_t)n > bytes - offset)
         n = (size_t)(bytes - offset);
     return read_part(s, rowid, offset, n, out);
+}
+
+static enum err blob_get(struct store *s, const char *hex, int64_t offset, size_t n, int64_t *total, struct buf *out)
+{
+    return get(s, hex, offset, n, true, total, out);
+}
+
+static enum err blob_peek(struct store *s, const char *hex, int64_t offset, size_t n, int64_t *total, struct buf *out)
+{
+    return get(s, hex, offset, n, false, total, out);
+}
+
+/* ---- blobs elsewhere ---- */
+
+static enum err blob_old(struct store *s, bool away, int64_t before_ms, int64_t skip, char hex[SHA256_HEX + 1])
+{
+    sqlite3_stmt *q = db_ready(s, away ? SQL_AWAY_OLD : SQL_BLOB_LARGE);
+    int rc;
+
+    sqlite3_bind_int64(q, 1, before_ms);
+    sqlite3_bind_int64(q, 2, skip);
+    rc = sqlite3_step(q);
+    if (rc == SQLITE_ROW)
+        snprintf(hex, SHA256_HEX + 1, "%s", db_text_at(q, 0));
+    sqlite3_reset(q);
+    return rc == SQLITE_ROW ? ERR_OK : rc == SQLITE_DONE ? ERR_NOT_FOUND : db_err_of(rc);
+}
+
+static enum err blob_away(struct store *s, const char *hex)
+{
+    enum err e = run_text(s, SQL_AWAY_PUT, hex, 0);
+
+    return e ? e : run_text(s, SQL_BLOB_DROP, hex, 0);
+}
+
+static enum err away_drop(struct store *s, const char *hex)
+{
+    return run_text(s, SQL_AWAY_DROP, hex, 0);
+}
+
+static enum err away_sum(struct store *s, int64_t *n_blobs, int64_t *n_bytes)
+{
+    sqlite3_stmt *q = db_ready(s, SQL_AWAY_SUM);
+    const int rc = sqlite3_step(q);
+
+    if (rc == SQLITE_ROW) {
+        *n_blobs = sqlite3_column_int64(q, 0);
+        *n_bytes = sqlite3_column_int64(q, 1);
+    }
+    sqlite3_reset(q);
+    return rc == SQLITE_ROW ? ERR_OK : db_err_of(rc);
 }
 
 /* ---- builds ---- */
@@ -613,6 +675,12 @@ const struct store_ops store_sqlite = {
     .cancel = cancel,
     .blob_put = blob_put,
     .blob_get = blob_get,
+    .blob_peek = blob_peek,
+    .blob_old = blob_old,
+    .blob_away = blob_away,
+    .blob_back = put_whole,
+    .away_drop = away_drop,
+    .away_sum = away_sum,
     .build_put = build_put,
     .build_get = build_get,
     .retain = retain,

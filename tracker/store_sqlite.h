@@ -58,7 +58,17 @@
     X(REQUEUE, "UPDATE trials SET state = 0, attempts = 0, agent = '' WHERE id = ? AND state = 3")                     \
     X(CANCEL, "UPDATE trials INDEXED BY trials_live SET state = 4, agent = '' WHERE job = ? AND state < 2")            \
     X(BLOB_USED, "UPDATE blobs SET used_ms = ?2 WHERE sha256 = ?1 AND used_ms < ?2 - 86400000")                        \
-    X(BLOB_SIZE, "SELECT rowid, length(bytes), used_ms FROM blobs WHERE sha256 = ?")                                   \
+    X(BLOB_SIZE, "SELECT rowid, length(bytes), used_ms FROM blobs WHERE sha256 = ?1 UNION ALL "                        \
+                 "SELECT 0, bytes, used_ms FROM away WHERE sha256 = ?1 ORDER BY 1 DESC")                               \
+    X(BLOB_LARGE, "SELECT sha256 FROM blobs INDEXED BY blobs_large WHERE length(bytes) > 16384 AND used_ms < ?1 "      \
+                  "ORDER BY used_ms LIMIT 1 OFFSET ?2")                                                                \
+    X(BLOB_DROP, "DELETE FROM blobs WHERE sha256 = ?")                                                                 \
+    X(AWAY_PUT, "INSERT OR REPLACE INTO away SELECT sha256, length(bytes), used_ms, 0 FROM blobs WHERE sha256 = ?")    \
+    X(AWAY_USED, "UPDATE away SET used_ms = ?2 WHERE sha256 = ?1")                                                     \
+    X(AWAY_HERE, "UPDATE away SET here = 1 WHERE sha256 = ?")                                                          \
+    X(AWAY_DROP, "DELETE FROM away WHERE sha256 = ?")                                                                  \
+    X(AWAY_SUM, "SELECT count(*), coalesce(sum(bytes), 0) FROM away WHERE here = 0")                                   \
+    X(AWAY_OLD, "SELECT sha256 FROM away WHERE used_ms < ?1 AND " BEFORE_OPEN_JOBS " LIMIT 1 OFFSET ?2")               \
     X(BLOB_PUT, "INSERT OR IGNORE INTO blobs VALUES(?1, ?2, ?3)")                                                      \
     X(PIECE_PUT, "INSERT OR REPLACE INTO pieces VALUES(?1, ?2, ?3, ?4)")                                               \
     X(PIECE_SUM, "SELECT coalesce(sum(length(bytes)), 0) FROM pieces WHERE sha256 = ?")                                \

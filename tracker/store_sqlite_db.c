@@ -30,8 +30,8 @@ static const char *const sql_text[] = {
 };
 
 /* What the journal is told; the others have a transaction end with their commit. */
-static const enum sql told[] = {SQL_JOB_PUT,   SQL_JOB_SET,          SQL_SUMS_PUT,   SQL_TRIAL_PUT,
-                                SQL_TRIAL_SET, SQL_RECORD_DROP_LOST, SQL_RECORD_PUT, SQL_BLOB_PUT};
+static const enum sql told[] = {SQL_JOB_PUT,          SQL_JOB_SET,    SQL_SUMS_PUT, SQL_TRIAL_PUT, SQL_TRIAL_SET,
+                                SQL_RECORD_DROP_LOST, SQL_RECORD_PUT, SQL_BLOB_PUT, SQL_AWAY_HERE};
 #define N_TOLD ((int)(sizeof told / sizeof *told))
 
 /* ---- statements ---- */
@@ -171,8 +171,8 @@ static enum err set_up(struct store *s, const char *where, const char *path, str
 
     sqlite3_busy_timeout(s->db, 2000);
     e = sqlite_run(s->db, /* before its first table; a store that has some without it gets it by bring_up */
-                   "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; "
-                   "PRAGMA cache_size = -16384;",
+                   "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA secure_delete = FAST; PRAGMA journal_mode = WAL; "
+                   "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384;",
                    why);
     if (!e)
         e = sqlite_check_version(s->db, path, why);

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SCHEMA_VERSION 5
+#define SCHEMA_VERSION 6
 #define SLICE_PAGES 256 /* of a backup at once: a megabyte */
 
 #define SCHEMA_BUILDS                                                                                                  \
@@ -46,12 +46,18 @@
     "CREATE INDEX trials_live ON trials(job, id) WHERE state < 2;"                                                     \
     "CREATE INDEX trials_lost ON trials(job, id) WHERE state = 3;"
 
+/* Blobs that lie in an S3 store; here: also in `blobs`, unless retention dropped them there. */
+#define SCHEMA_AWAY                                                                                                    \
+    "CREATE TABLE away(sha256 TEXT PRIMARY KEY, bytes INTEGER NOT NULL, used_ms INTEGER NOT NULL, here INTEGER NOT "   \
+    "NULL) WITHOUT ROWID;"                                                                                             \
+    "CREATE INDEX blobs_large ON blobs(used_ms) WHERE length(bytes) > 16384;"
+
 /* The database has all entries of the journal before this one; and whose journal it is. */
 #define SCHEMA_JOURNAL "INSERT OR REPLACE INTO meta VALUES('journal', 1), ('store', lower(hex(randomblob(16))));"
 
 static const char schema[] =
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
-    "INSERT INTO meta VALUES('schema', 5);" SCHEMA_JOURNAL
+    "INSERT INTO meta VALUES('schema', 6);" SCHEMA_JOURNAL
     "CREATE TABLE jobs(id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, user TEXT NOT NULL, key TEXT NOT "
     "NULL, body TEXT NOT NULL,"
     " summary TEXT NOT NULL DEFAULT '', request TEXT NOT NULL, priority INTEGER NOT NULL, created_ms INTEGER NOT NULL,"
@@ -66,7 +72,8 @@ static const char schema[] =
     " answered_by INTEGER NOT NULL, UNIQUE(job, n));" SCHEMA_TRIAL_INDEXES
     "CREATE TABLE blobs(sha256 TEXT PRIMARY KEY, used_ms INTEGER NOT NULL, bytes BLOB NOT NULL);"
     "CREATE TABLE pieces(sha256 TEXT NOT NULL, at INTEGER NOT NULL, made_ms INTEGER NOT NULL, bytes BLOB NOT NULL,"
-    " PRIMARY KEY(sha256, at));" SCHEMA_BUILDS SCHEMA_RECORDS SCHEMA_RECORD_INDEXES SCHEMA_SUMS SCHEMA_MODES;
+    " PRIMARY KEY(sha256, at));" SCHEMA_BUILDS SCHEMA_RECORDS SCHEMA_RECORD_INDEXES SCHEMA_SUMS SCHEMA_MODES
+        SCHEMA_AWAY;
 
 /* [i]: from schema i + 1 to i + 2 */
 static const char *const schema_steps[SCHEMA_VERSION - 1] = {
@@ -87,6 +94,7 @@ static const char *const schema_steps[SCHEMA_VERSION - 1] = {
     "DROP INDEX IF EXISTS trials_live; DROP INDEX IF EXISTS trials_lost;" SCHEMA_TRIAL_INDEXES
     "UPDATE meta SET value = 4 WHERE name = 'schema';",
     SCHEMA_JOURNAL "UPDATE meta SET value = 5 WHERE name = 'schema';",
+    SCHEMA_AWAY "UPDATE meta SET value = 6 WHERE name = 'schema';",
 };
 
 enum err sqlite_run(sqlite3 *db, const char *text, struct why *why)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tracker/state.h"
 
+#include "tracker/vault.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -237,5 +239,7 @@ enum err tracker_tick(struct tracker *t)
     agents_tick(t);
     backup_tick(t);
     answered_expire(t);
+    if (!e)
+        e = vault_tick(t);
     return e ? e : retain(t);
 }

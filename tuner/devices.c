@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define NEWEST_JOBS 1000 /* looked at for their keys */
+
 /* The next entry of a list from *at on; one that cannot be read is left out. */
 static bool next_peer(const cJSON **at, struct peer_entry *out)
 {
@@ -186,8 +188,40 @@ static enum err explain_absence(struct client *c, const char *key, struct device
     return e == ERR_INPUT && may_come(c, key) ? ERR_NOT_FOUND : e;
 }
 
+struct others {
+    const char *key;
+    bool may_come;
+};
+
+/* Behind the start of a part's tracker: do its newest jobs name another key? Their own devices may be on their way. */
+static enum err look_for_others(struct client *part, int64_t number, void *others, struct why *why)
+{
+    const struct job_list_args args = {.state = "all", .max = NEWEST_JOBS};
+    struct job_list_result r = {.jobs = NULL};
+    struct others *o = others;
+    struct job_entry j;
+    cJSON *tree = NULL;
+
+    (void)number;
+    (void)why;
+    if (!is_young(part) || client_job_list(part, &args, &r, &tree, NULL) != ERR_OK)
+        return ERR_OK;
+    for (const cJSON *entry = r.jobs->child; entry && !o->may_come; entry = entry->next)
+        o->may_come = job_entry_read(entry, &j, NULL) == ERR_OK && j.key[0] && strcmp(j.key, o->key) != 0;
+    cJSON_Delete(tree);
+    return ERR_OK;
+}
+
+static bool others_may_come(struct client *c, const char *key)
+{
+    struct others o = {.key = key};
+
+    return client_each_part(c, look_for_others, &o, NULL) == ERR_OK && o.may_come;
+}
+
 enum err devices_choose(struct client *c, const char *key, struct device_choice *out, struct why *why)
 {
+    struct device_choice chosen;
     cJSON *tree = NULL;
     enum err e;
 
@@ -195,7 +229,15 @@ enum err devices_choose(struct client *c, const char *key, struct device_choice 
         return explain_absence(c, key, out, why);
     e = client_all_devices(c, key, &tree, why);
     if (!e)
-        e = devices_choose_from(tree, key, out, why);
+        e = devices_choose_from(tree, key, &chosen, why);
+    if (!e && !*key && others_may_come(c, chosen.key))
+        e = why_set(
+            why, ERR_NOT_FOUND,
+            "the tracker has just started, and devices of other keys than \"%s\" may come back: choose one with "
+            "--key, or wait",
+            chosen.key);
+    if (!e)
+        *out = chosen;
     cJSON_Delete(tree);
     return e;
 }

@@ -28,9 +28,10 @@ struct device_choice {
 /* Does the tracker know an agent of that key, be it away? False also when it cannot be asked. */
 bool devices_are_there(struct client *c, const char *key);
 
-/* Picks the device of `key` ("" = the only key there is). ERR_NOT_FOUND, with words: no agent at all, or none of the
- * key that may come yet (its tracker has just started, or is away); ERR_INPUT: a key that no agent has, or none given
- * where there are several; the words list the keys. */
+/* Picks the device of `key` ("" = the only key there is). ERR_NOT_FOUND, with words: no agent at all, none of the key
+ * that may come yet (its tracker has just started, or is away), or, without a key, agents of one key alone behind a
+ * start of a tracker that has jobs of others; ERR_INPUT: a key that no agent has, or none given where there are
+ * several; the words list the keys. */
 enum err devices_choose(struct client *c, const char *key, struct device_choice *out, struct why *why);
 
 /* The same from the result of the call; for tests, which need no tracker so. */

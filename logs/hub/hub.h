@@ -33,10 +33,11 @@ enum err hub_url_parse(const char *text, struct hub_url *out, struct why *why);
 enum err hub_url_below(const struct hub_url *folder, const char *name, struct hub_url *out, struct why *why);
 
 struct hub_options {
-    double connect_s; /* longest wait for a connection; 0 = 10 */
-    double stall_s;   /* longest time without a byte; 0 = 30 */
-    int n_tries;      /* of a request that failed for a while (no connection, 429, 5xx); 0 = 4 */
-    double wait_s;    /* for other pushers of the same log; 0 = 60 */
+    double connect_s;      /* longest wait for a connection; 0 = 10 */
+    double stall_s;        /* longest time without a byte; 0 = 30 */
+    int64_t least_bytes_s; /* slower than that for stall_s is too slow; 0 = 1 */
+    int n_tries;           /* of a request that failed for a while (no connection, 429, 5xx); 0 = 4 */
+    double wait_s;         /* for other pushers of the same log; 0 = 60 */
     /* Told now and then how far a transfer is; n_total 0 = not known. May be NULL. */
     void (*progress)(int64_t n_done, int64_t n_total, void *arg);
     void *arg;

@@ -303,7 +303,7 @@ static void set_connection(CURL *c, const struct hub *h, const char *url)
     curl_easy_setopt(c, CURLOPT_REDIR_PROTOCOLS_STR, strncmp(url, "https:", 6) == 0 ? "https" : "http,https");
     curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS, (long)(h->options.connect_s * 1e3));
-    curl_easy_setopt(c, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    curl_easy_setopt(c, CURLOPT_LOW_SPEED_LIMIT, h->options.least_bytes_s ? (long)h->options.least_bytes_s : 1L);
     curl_easy_setopt(c, CURLOPT_LOW_SPEED_TIME, (long)(h->options.stall_s < 1 ? 1 : h->options.stall_s));
     curl_easy_setopt(c, CURLOPT_USERAGENT, "tune/" TUNE_VERSION);
     if (ca && *ca)

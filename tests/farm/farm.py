@@ -50,7 +50,7 @@ def end_all(before=lambda: None):
     for process in reversed(PROCESSES):
         if process.poll() is None:
             process.send_signal(signal.SIGCONT)
-            process.send_signal(signal.SIGINT if "postgres" in process.args[0] else signal.SIGKILL)
+            process.send_signal(signal.SIGINT if any(a.endswith("bin/postgres") for a in process.args) else signal.SIGKILL)
             process.wait()
     before()
     shutil.rmtree(DIR, ignore_errors=True)

@@ -133,6 +133,36 @@ static enum err blob_get(struct store *s, const char *hex, int64_t offset, size_
     return fails() ? ERR_IO : REAL->blob_get(s, hex, offset, n, total, out);
 }
 
+static enum err blob_peek(struct store *s, const char *hex, int64_t offset, size_t n, int64_t *total, struct buf *out)
+{
+    return fails() ? ERR_IO : REAL->blob_peek(s, hex, offset, n, total, out);
+}
+
+static enum err blob_old(struct store *s, bool away, int64_t before_ms, int64_t skip, char hex[SHA256_HEX + 1])
+{
+    return fails() ? ERR_IO : REAL->blob_old(s, away, before_ms, skip, hex);
+}
+
+static enum err blob_away(struct store *s, const char *hex)
+{
+    return fails() ? ERR_IO : REAL->blob_away(s, hex);
+}
+
+static enum err blob_back(struct store *s, const char *hex, const void *bytes, size_t n)
+{
+    return fails() ? ERR_IO : REAL->blob_back(s, hex, bytes, n);
+}
+
+static enum err away_drop(struct store *s, const char *hex)
+{
+    return fails() ? ERR_IO : REAL->away_drop(s, hex);
+}
+
+static enum err away_sum(struct store *s, int64_t *n_blobs, int64_t *n_bytes)
+{
+    return REAL->away_sum(s, n_blobs, n_bytes);
+}
+
 static enum err build_put(struct store *s, const struct build_row *row)
 {
     return fails() ? ERR_IO : REAL->build_put(s, row);
@@ -179,6 +209,12 @@ const struct store_ops faulty_store = {
     .cancel = cancel,
     .blob_put = blob_put,
     .blob_get = blob_get,
+    .blob_peek = blob_peek,
+    .blob_old = blob_old,
+    .blob_away = blob_away,
+    .blob_back = blob_back,
+    .away_drop = away_drop,
+    .away_sum = away_sum,
     .build_put = build_put,
     .build_get = build_get,
     .retain = retain,

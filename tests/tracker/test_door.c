@@ -12,6 +12,7 @@
 #include "tracker/door.h"
 
 #include <arpa/inet.h>
+#include <netinet/tcp.h>
 #include <nng/nng.h>
 #include <nng/protocol/reqrep0/rep.h>
 #include <poll.h>
@@ -21,6 +22,7 @@
 #include <unistd.h>
 
 #define N_CROWD (DOOR_CROWD + 3)
+#define SILENT_MS 12000 /* of door_expect_dead */
 
 static struct door *door;
 static nng_socket s;
@@ -52,7 +54,10 @@ static int open_door(void **state)
     nng_listener l;
 
     (void)state;
-    return door_open(16384, &door) || nng_rep0_open(&s) || nng_pipe_notify(s, NNG_PIPE_EV_ADD_PRE, note, NULL) ||
+    if (door_open(16384, &door))
+        return 1;
+    door_expect_dead(door, SILENT_MS);
+    return nng_rep0_open(&s) || nng_pipe_notify(s, NNG_PIPE_EV_ADD_PRE, note, NULL) ||
            nng_pipe_notify(s, NNG_PIPE_EV_REM_POST, note, NULL) || nng_listener_create(&l, s, "tcp://127.0.0.1:0") ||
            nng_listener_start(l, 0) || nng_listener_get_int(l, NNG_OPT_TCP_BOUND_PORT, &port);
 }
@@ -220,9 +225,58 @@ static void without_memory_a_stranger_is_turned_away(void **state)
     assert_true(n > 3);
 }
 
+static int port_at(int fd, int (*ask)(int, struct sockaddr *, socklen_t *))
+{
+    struct sockaddr_in a = {.sin_family = AF_UNSPEC};
+    socklen_t n = sizeof a;
+
+    return ask(fd, (struct sockaddr *)&a, &n) == 0 && a.sin_family == AF_INET ? ntohs(a.sin_port) : 0;
+}
+
+static int option(int fd, int level, int name)
+{
+    int value = -1;
+    socklen_t n = sizeof value;
+
+    assert_int_equal(getsockopt(fd, level, name, &value, &n), 0);
+    return value;
+}
+
+/* nng's end of a connection of ours; 0 = nng's listener. */
+static int end_of(int ours)
+{
+    for (int fd = 3; fd < 1024; fd++)
+        if (port_at(fd, getsockname) == port && port_at(fd, getpeername) == (ours ? port_at(ours, getsockname) : 0))
+            return fd;
+    fail_msg("no end of %d", ours);
+    return -1;
+}
+
+/* What keeps connections of hosts that are gone would also end those that wait in the backlog of a tracker that stands
+ * still: it is for accepted ones alone. */
+static void who_is_in_may_be_silent_for_so_long_and_who_waits_for_longer(void **state)
+{
+    int fd, end;
+
+    (void)state;
+    fd = come_from(8);
+    door_shown(door, atomic_load(&last_pipe));
+    end = end_of(fd);
+    for (int i = 0; i < 1000 && option(end, SOL_SOCKET, SO_KEEPALIVE) == 0; i++)
+        clock_sleep_ms(20);
+    assert_int_equal(option(end, SOL_SOCKET, SO_KEEPALIVE), 1);
+    assert_int_equal(option(end, IPPROTO_TCP, TCP_USER_TIMEOUT), SILENT_MS);
+    assert_int_equal(option(end, IPPROTO_TCP, TCP_KEEPIDLE) +
+                         option(end, IPPROTO_TCP, TCP_KEEPCNT) * option(end, IPPROTO_TCP, TCP_KEEPINTVL),
+                     SILENT_MS / 1000);
+    assert_int_equal(option(end_of(0), IPPROTO_TCP, TCP_USER_TIMEOUT), 0);
+    leave(&fd, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_is_in_may_be_silent_for_so_long_and_who_waits_for_longer),
         cmocka_unit_test(a_crowd_is_of_one_address),
         cmocka_unit_test(two_addresses_are_two_crowds),
         cmocka_unit_test(a_stranger_who_sends_much_goes),

@@ -321,6 +321,106 @@ static void blobs_come_in_any_order_and_only_with_the_content_of_their_name(void
     each_store(replaced_pieces);
 }
 
+#define LATER INT64_C(9000000000000) /* ms: when nothing was asked for since */
+
+static const char *put_large(struct place *p, char fill, struct sha256 *name)
+{
+    static char bytes[STORE_LARGE_BYTES + 1];
+    bool stored = false;
+
+    memset(bytes, fill, sizeof bytes);
+    *name = sha256_of(bytes, sizeof bytes);
+    assert_int_equal(p->ops->blob_put(p->s, name->hex, 0, sizeof bytes, bytes, sizeof bytes, &stored), ERR_OK);
+    assert_true(stored);
+    return bytes;
+}
+
+static void expect_away(struct place *p, int64_t n_expected)
+{
+    int64_t n = -1, n_bytes = -1;
+
+    assert_int_equal(p->ops->away_sum(p->s, &n, &n_bytes), ERR_OK);
+    assert_int_equal(n, n_expected);
+    assert_int_equal(n_bytes, n_expected * (STORE_LARGE_BYTES + 1));
+}
+
+static void elsewhere(struct place *p)
+{
+    char old[2][SHA256_HEX + 1] = {"", ""}, none[SHA256_HEX + 1];
+    struct sha256 a, b;
+    const char *bytes;
+    int64_t total = 0;
+    struct buf out;
+
+    buf_init(&out, STORE_LARGE_BYTES + 1);
+    chunks(p); /* a small one is none of these */
+    put_large(p, 'a', &a);
+    bytes = put_large(p, 'b', &b);
+    place_commit(p);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(p->ops->blob_old(p->s, false, LATER, i, old[i]), ERR_OK);
+    assert_true((!strcmp(old[0], a.hex) && !strcmp(old[1], b.hex)) ||
+                (!strcmp(old[0], b.hex) && !strcmp(old[1], a.hex)));
+    assert_int_equal(p->ops->blob_old(p->s, false, LATER, 2, none), ERR_NOT_FOUND);
+    assert_int_equal(p->ops->blob_old(p->s, false, 1000, 0, none), ERR_NOT_FOUND);
+    assert_int_equal(p->ops->blob_peek(p->s, a.hex, 5, 10, &total, &out), ERR_OK);
+    assert_string_equal(buf_text(&out), "aaaaaaaaaa");
+    assert_int_equal(p->ops->blob_away(p->s, a.hex), ERR_OK);
+    assert_int_equal(p->ops->blob_away(p->s, b.hex), ERR_OK);
+    place_commit(p);
+    place_reopen(p);
+    expect_away(p, 2);
+    assert_int_equal(p->ops->blob_old(p->s, false, LATER, 0, none), ERR_NOT_FOUND);
+    buf_clear(&out);
+    assert_int_equal(p->ops->blob_get(p->s, b.hex, 0, 10, &total, &out), ERR_UNREACHABLE);
+    assert_int_equal(total, STORE_LARGE_BYTES + 1);
+    assert_int_equal(out.len, 0);
+    assert_int_equal(p->ops->blob_back(p->s, b.hex, bytes, STORE_LARGE_BYTES + 1), ERR_OK);
+    put_large(p, 'a', &a); /* by somebody who has it */
+    expect_away(p, 0);
+    assert_int_equal(p->ops->blob_get(p->s, b.hex, STORE_LARGE_BYTES - 2, 10, &total, &out), ERR_OK);
+    assert_string_equal(buf_text(&out), "bbb");
+    assert_int_equal(p->ops->blob_away(p->s, b.hex), ERR_OK); /* once more */
+    expect_away(p, 1);
+    buf_fini(&out);
+}
+
+static void large_blobs_lie_elsewhere_and_come_back(void **state)
+{
+    (void)state;
+    each_store(elsewhere);
+}
+
+/* What lies elsewhere is dropped by who knows where that is, not by retain. */
+static void forgotten_elsewhere(struct place *p)
+{
+    const struct job_row done = {.id = 1, .state = JOB_DONE, .done_ms = 1};
+    char hex[SHA256_HEX + 1];
+    struct sha256 a;
+    int64_t total;
+
+    put_large(p, 'a', &a);
+    assert_int_equal(p->ops->blob_away(p->s, a.hex), ERR_OK);
+    place_job(p, 1, JOB_OPEN, 0); /* made in 1970: it may need all */
+    place_commit(p);
+    assert_int_equal(p->ops->blob_old(p->s, true, LATER, 0, hex), ERR_NOT_FOUND);
+    assert_int_equal(p->ops->job_put(p->s, &done), ERR_OK);
+    place_forget(p, LATER);
+    assert_int_equal(p->ops->blob_get(p->s, a.hex, 0, 0, &total, NULL), ERR_UNREACHABLE);
+    assert_int_equal(p->ops->blob_old(p->s, true, 1000, 0, hex), ERR_NOT_FOUND);
+    assert_int_equal(p->ops->blob_old(p->s, true, LATER, 0, hex), ERR_OK);
+    assert_string_equal(hex, a.hex);
+    assert_int_equal(p->ops->away_drop(p->s, hex), ERR_OK);
+    assert_int_equal(p->ops->blob_get(p->s, a.hex, 0, 0, &total, NULL), ERR_NOT_FOUND);
+    place_commit(p);
+}
+
+static void what_is_known_elsewhere_is_forgotten_like_the_rest(void **state)
+{
+    (void)state;
+    each_store(forgotten_elsewhere);
+}
+
 static void forgets(struct place *p)
 {
     struct job_row row = {0};
@@ -565,6 +665,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_trial_has_one_record_and_a_lost_one_gives_way),
         cmocka_unit_test(a_record_verified_in_full_answers_before_a_newer_one),
         cmocka_unit_test(blobs_come_in_any_order_and_only_with_the_content_of_their_name),
+        cmocka_unit_test(large_blobs_lie_elsewhere_and_come_back),
+        cmocka_unit_test(what_is_known_elsewhere_is_forgotten_like_the_rest),
         cmocka_unit_test(old_jobs_are_forgotten_and_their_ids_never_reused),
         cmocka_unit_test(a_build_is_kept_by_program_and_architecture),
         cmocka_unit_test(a_backup_of_an_open_store_is_a_store),

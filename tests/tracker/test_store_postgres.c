@@ -426,6 +426,24 @@ static void databases_of_a_newer_program_or_of_others_are_left_alone(void **stat
                      2);
 }
 
+/* Earlier ones were of schema 1, in parts 2. */
+static void an_older_database_is_brought_up(void **state)
+{
+    struct place *p = *state;
+    char hex[SHA256_HEX + 1];
+    int64_t n = -1, n_bytes;
+
+    ops->close(p->s);
+    postgres_run(&server, p->dir,
+                 "DROP TABLE away; DROP INDEX blobs_large; UPDATE meta SET value = 1 WHERE name = 'schema'");
+    place_open(p);
+    assert_int_equal(ops->away_sum(p->s, &n, &n_bytes), ERR_OK);
+    assert_int_equal(n, 0);
+    assert_int_equal(ops->blob_old(p->s, false, 1, 0, hex), ERR_NOT_FOUND);
+    assert_int_equal(postgres_run(&server, p->dir, "SELECT value FROM meta WHERE name = 'schema'"), 3);
+    place_reopen(p);
+}
+
 static void addresses_that_are_none_are_refused_without_their_password(void **state)
 {
     static char long_one[5000];
@@ -546,8 +564,7 @@ static void the_number_of_parts_is_the_databases(void **state)
     open_part(where, 2, ERR_INPUT, 0, "is in 3 parts: expected --parts 3", &t);
     assert_int_equal(ops->open(where, &a_clock, &t, &why), ERR_INPUT);
     assert_non_null(strstr(why.text, "is in 3 parts: expected --parts 3"));
-    assert_int_equal(postgres_run(&server, where, "SELECT value FROM meta WHERE name = 'schema'"), 2); /* not of old */
-    assert_int_equal(postgres_run(&server, p->dir, "SELECT value FROM meta WHERE name = 'schema'"), 1);
+    assert_int_equal(postgres_run(&server, where, "SELECT value FROM meta WHERE name = 'schema'"), 3);
     ops->close(s);
 }
 
@@ -588,6 +605,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_server_that_is_busy_is_waited_for, start, stop),
         cmocka_unit_test(who_is_refused_is_told_so),
         cmocka_unit_test(a_server_that_is_away_is_out_of_reach),
+        cmocka_unit_test_setup_teardown(an_older_database_is_brought_up, start, stop),
         cmocka_unit_test_setup_teardown(the_largest_blob_comes_in_pieces_and_goes_in_parts, start, stop),
         cmocka_unit_test_setup_teardown(databases_of_a_newer_program_or_of_others_are_left_alone, start, stop),
         cmocka_unit_test(addresses_that_are_none_are_refused_without_their_password),

@@ -461,6 +461,45 @@ static void behind_a_start_of_the_tracker_a_session_waits_for_its_key(void **sta
     sim_farm_fini(&f);
 }
 
+static bool has_ended(void *arg)
+{
+    return ((const struct sim_session *)arg)->ended_ns > 0;
+}
+
+/* Nor is the only key that has come back taken for the only one there is, where the tracker has jobs of another: a
+ * lease's time behind its start who named none is told of both, or has the one that is there. */
+static void behind_a_start_of_the_tracker_the_first_key_is_not_the_only_one(void **state)
+{
+    (void)state;
+    for (int comes = 0; comes < 2; comes++) {
+        struct sim_farm f;
+        struct sim_session *former = start(&f, 1, DENSE), *s = sim_farm_session(&f, "keyless", DENSE);
+
+        snprintf(former->job.key, sizeof former->job.key, "gpu");
+        former->wait_device_ms = 1000;
+        s->job.key[0] = '\0';
+        s->starts = has_ended;
+        s->starts_arg = former;
+        if (comes) {
+            struct sim_agent *other = sim_farm_agent(&f, "other");
+
+            other->key = "gpu";
+            other->away = true;
+            world_add(f.world, "clock", come_at_ten, other);
+        }
+        run(&f);
+        assert_int_equal(former->e, ERR_NOT_FOUND);
+        if (comes) {
+            assert_int_equal(s->e, ERR_INPUT);
+            assert_non_null(strstr(s->why.text, "several device keys"));
+        } else {
+            expect_end(&f, s, SESSION_DONE, "done");
+            assert_in_range(s->ended_ns, 30 * WORLD_S, 100 * WORLD_S);
+        }
+        sim_farm_fini(&f);
+    }
+}
+
 /* An agent of one's own is slow to start: the tracker's words about a key without devices are for farms of others. */
 static void the_start_of_ones_own_farm_is_no_lack_of_devices(void **state)
 {
@@ -653,6 +692,7 @@ int main(void)
         cmocka_unit_test(without_a_device_a_session_waits_as_long_as_it_may),
         cmocka_unit_test(a_session_waits_for_its_first_device_and_says_so_once),
         cmocka_unit_test(behind_a_start_of_the_tracker_a_session_waits_for_its_key),
+        cmocka_unit_test(behind_a_start_of_the_tracker_the_first_key_is_not_the_only_one),
         cmocka_unit_test(the_start_of_ones_own_farm_is_no_lack_of_devices),
         cmocka_unit_test(a_session_that_waits_for_a_device_can_be_interrupted),
         cmocka_unit_test(what_the_job_names_wrongly_is_refused_before_anything_is_sent),

@@ -89,6 +89,14 @@ static void send_all(int fd, const char *bytes, size_t n)
     }
 }
 
+static void send_slowly(int fd, const char *bytes, size_t n)
+{
+    const struct timespec nap = {0, 20000000};
+
+    for (size_t i = 0; i < n && send(fd, bytes + i, 1, MSG_NOSIGNAL) == 1; i++)
+        nanosleep(&nap, NULL);
+}
+
 static void date_text(char out[64], time_t t)
 {
     struct tm tm;
@@ -120,8 +128,12 @@ static void reply(struct talk *t, int status, const struct server_object *o, con
     k += snprintf(head + k, sizeof head - (size_t)k, "\r\n");
     snprintf(s->asked + n_asked, sizeof s->asked - n_asked, "%s %s %d\n", t->r.method, t->r.target, status);
     send_all(t->fd, head, (size_t)k);
-    if (strcmp(t->r.method, "HEAD") != 0)
+    if (strcmp(t->r.method, "GET") == 0 && s->n_slow > 0) {
+        s->n_slow--;
+        send_slowly(t->fd, body, n_sent);
+    } else if (strcmp(t->r.method, "HEAD") != 0) {
         send_all(t->fd, body, n_sent);
+    }
 }
 
 static void say(struct talk *t, int status, const char *body)

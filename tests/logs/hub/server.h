@@ -34,6 +34,7 @@ struct server {
     int n_fail, status; /* so many requests are answered so */
     int n_cut;          /* so many GETs are cut short behind cut_at bytes of the body */
     size_t cut_at;
+    int n_slow;         /* so many GETs come byte by byte, until the peer has enough of it */
     char elsewhere[80]; /* "" or where every GET is sent on to */
     /* Called before a request is answered, in the server's thread. */
     void (*before)(struct server *s, const struct server_request *r, void *arg);

@@ -42,15 +42,16 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
     return e ? e : strips_add_constraints(s, d, why);
 }
 
-/* Many channels a tile, for each tile of channels computes its samples anew. */
+/* Many channels a tile, for each tile of channels computes its samples anew; and on GPUs many a step, for those share
+ * places. */
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
     static const char *const lowered[] = {"rc_i", "f_v", "x_t", "f_t", "y_t", "x_r", "f_r", NULL};
     static const struct build_define cpu[] = {{"f_t", 1},  {"f_r", 16}, {"f_v", 4},  {"x_r", 8},
                                               {"rc_i", 8}, {"ry_i", 1}, {"rx_i", 1}, {NULL, 0}};
-    static const struct build_define gpu[] = {{"f_t", 16}, {"f_r", 4},  {"f_v", 2},  {"y_t", 2},  {"x_t", 8},
-                                              {"x_r", 2},  {"rc_i", 8}, {"ry_i", 1}, {"rx_i", 1}, {NULL, 0}};
+    static const struct build_define gpu[] = {{"f_t", 16}, {"f_r", 4},   {"f_v", 2},  {"y_t", 2},  {"x_t", 8},
+                                              {"x_r", 2},  {"rc_i", 32}, {"ry_i", 1}, {"rx_i", 1}, {NULL, 0}};
 
     (void)w;
     return strips_choose(s, d, d->kind == DEVICE_CPU ? cpu : gpu, lowered, out);

@@ -111,38 +111,38 @@ KERNEL WG_SIZE(16, 4, 1) gemm_tiled_pack_x(GLOBAL const ELEM *RESTRICT x, GLOBAL
 #endif
 
 /* What an item fetches of a stage, from where it is in k (from_a, from_b) to its place in a tile: constant distances. */
-#define EACH_OF_A(DO, to)                                                                                               \
+#define EACH_OF_A(step, DO, to)                                                                                               \
     UNROLL                                                                                                             \
     for (int i = 0; i < A_OWN / VWM; i++) {                                                                            \
         const int k = i / (MWG / (MDIMA * VWM)) * (WG / MDIMA), m = i % (MWG / (MDIMA * VWM)) * MDIMA * VWM;           \
                                                                                                                        \
         DO(VWM, from_a + (k * MP + m), held_a + i * VWM, (to) + k * MWG + m);                                          \
     }                                                                                                                  \
-    if (CAT(DO, _READS))                                                                                               \
+    if (CAT(DO, _READS) && (step) + 1 < STEPS)                                                                         \
         from_a += KWG * MP;
-#define EACH_OF_B(DO, to)                                                                                               \
+#define EACH_OF_B(step, DO, to)                                                                                               \
     UNROLL                                                                                                             \
     for (int i = 0; i < B_OWN / VEC; i++) {                                                                            \
         const int k = i / (NWG / (NDIMB * VEC)) * (WG / NDIMB), n = i % (NWG / (NDIMB * VEC)) * NDIMB * VEC;           \
                                                                                                                        \
         DO(VEC, from_b + (k * NP + n), held_b + i * VEC, (to) + k * NWG + n);                                          \
     }                                                                                                                  \
-    if (CAT(DO, _READS))                                                                                               \
+    if (CAT(DO, _READS) && (step) + 1 < STEPS)                                                                         \
         from_b += KWG * NP;
 #if SA
-#define STAGE_A(DO, to) EACH_OF_A(DO, to)
+#define STAGE_A(step, DO, to) EACH_OF_A(step, DO, to)
 #else
-#define STAGE_A(DO, to)
+#define STAGE_A(step, DO, to)
 #endif
 #if SB
-#define STAGE_B(DO, to) EACH_OF_B(DO, to)
+#define STAGE_B(step, DO, to) EACH_OF_B(step, DO, to)
 #else
-#define STAGE_B(DO, to)
+#define STAGE_B(step, DO, to)
 #endif
 #define STAGE(step, DO)                                                                                                \
     do {                                                                                                               \
-        STAGE_A(DO, put_a + (step) % STAGES * A_STAGE)                                                          \
-        STAGE_B(DO, put_b + (step) % STAGES * B_STAGE)                                                          \
+        STAGE_A(step, DO, put_a + (step) % STAGES * A_STAGE)                                                          \
+        STAGE_B(step, DO, put_b + (step) % STAGES * B_STAGE)                                                          \
     } while (0)
 
 #if SPLIT > 1

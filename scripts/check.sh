@@ -224,6 +224,7 @@ step_full() {
     full_one $tests/test_scarce_tracker --full
     full_one $tests/test_scarce_stores --full
     full_one $tests/test_scarce_postgres --full
+    full_one $tests/test_scarce_nng --full
     full_one $tests/test_cuda_launches --full
     TUNE_CHECK_CUDA=$tests/check_cuda_compile full_one scripts/check_cuda_compile.sh --configs 2
     full_one scripts/test_onnx.sh

@@ -2,18 +2,16 @@
 /* Without memory in libpq, too, a store on a PostgreSQL server says so: what was acknowledged is there at the next
  * start, nothing that is read is another than what was written, and no store is called none. Some allocations fail in
  * turn, for a moment and for good, TUNE_TEST_SEED says which; --full: each. */
-#include "tests/sanitized.h"
+#include "tests/scarce/every.h"
 #include "tests/scarce/store_steps.h"
 #include "tests/tracker/postgres.h"
 
 #include "core/clock.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,64 +60,6 @@ static void hurry(char *where, size_t n_where)
              "%%20-cidle_session_timeout%%3D500%%20-cidle_in_transaction_session_timeout%%3D500");
 }
 
-/* ---- everybody's malloc ---- */
-
-static struct {
-    atomic_bool watches, failed;
-    int64_t n, fail_at;
-    bool for_good;
-} memory;
-
-#if defined(__GLIBC__) && !SANITIZED
-#define IS_REPLACED true
-#define EVERYBODYS __attribute__((visibility("default")))
-
-void *__libc_malloc(size_t n);
-void *__libc_calloc(size_t n, size_t size);
-void *__libc_realloc(void *p, size_t n);
-EVERYBODYS void *malloc(size_t n);
-EVERYBODYS void *calloc(size_t n, size_t size);
-EVERYBODYS void *realloc(void *p, size_t n);
-
-static bool fails(void)
-{
-    if (!memory.watches)
-        return false;
-    memory.n++;
-    if (!memory.fail_at || memory.n < memory.fail_at || (memory.n > memory.fail_at && !memory.for_good))
-        return false;
-    memory.failed = true;
-    errno = ENOMEM;
-    return true;
-}
-
-EVERYBODYS void *malloc(size_t n)
-{
-    return fails() ? NULL : __libc_malloc(n);
-}
-
-EVERYBODYS void *calloc(size_t n, size_t size)
-{
-    return fails() ? NULL : __libc_calloc(n, size);
-}
-
-EVERYBODYS void *realloc(void *p, size_t n)
-{
-    return fails() ? NULL : __libc_realloc(p, n);
-}
-#else
-#define IS_REPLACED false
-#endif
-
-static void begin(int64_t n, bool for_good)
-{
-    memory.n = 0;
-    memory.fail_at = n;
-    memory.for_good = for_good;
-    memory.failed = false;
-    memory.watches = true;
-}
-
 /* `work` does something with the n-th allocation failing, and returns whether one failed. Each of them, or one in
  * `step`; gives how many there are. */
 static int64_t each(bool (*work)(int64_t n, bool for_good), int64_t step, const char *what)
@@ -127,7 +67,7 @@ static int64_t each(bool (*work)(int64_t n, bool for_good), int64_t step, const 
     int64_t n_lives = 0, most = 0;
 
     work(0, false);
-    most = memory.n;
+    most = every_count();
     step = full ? 1 : step;
     for (int for_good = 0; for_good < 2; for_good++)
         for (int64_t n = 1 + (seed + for_good * step / 2) % step; work(n, for_good); n += step)
@@ -186,11 +126,11 @@ static bool keep(int64_t n, bool for_good)
 
     empty();
     place_open(&hasty);
-    begin(n, for_good);
+    every_begin(n, for_good);
     n_done = live(&hasty, n);
     hasty.ops->close(hasty.s);
-    memory.watches = false;
-    failed = memory.failed;
+    every_end();
+    failed = every_failed();
     check(n_done);
     return failed;
 }
@@ -207,10 +147,10 @@ static bool start(int64_t n, bool for_good)
     bool failed;
     enum err e;
 
-    begin(n, for_good);
+    every_begin(n, for_good);
     e = place.ops->open(place.dir, &a_clock, &place.s, &why);
-    memory.watches = false;
-    failed = memory.failed;
+    every_end();
+    failed = every_failed();
     if (e)
         expect_starved(e, why.text, n);
     else
@@ -239,10 +179,10 @@ static bool start_anew(int64_t n, bool for_good)
     enum err e;
 
     postgres_place(&server, anew.dir, sizeof anew.dir);
-    begin(n, for_good);
+    every_begin(n, for_good);
     e = anew.ops->open(anew.dir, &a_clock, &anew.s, &why);
-    memory.watches = false;
-    failed = memory.failed;
+    every_end();
+    failed = every_failed();
     if (e) {
         expect_starved(e, why.text, n);
         place_open(&anew);
@@ -282,7 +222,7 @@ int main(int argc, char **argv)
     };
     int n_failed;
 
-    if (!IS_REPLACED) {
+    if (!every_can) {
         fprintf(stderr, "skipped: malloc is the sanitizer's, or no part of glibc\n");
         return 77;
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Without memory in nng a tracker that serves may let requests fall, or its process end (nng itself does not look at
  * all of its allocations), but what it acknowledged is there at the next start. Some allocations fail in turn, for a
- * moment and for good, TUNE_TEST_SEED says which; --full: each. `test_scarce_nng --serve DIR N FOR_GOOD` is the
- * tracker. */
+ * moment and for good, TUNE_TEST_SEED says which; --full: each, of those for good each seventh. `test_scarce_nng
+ * --serve DIR N FOR_GOOD` is the tracker. */
 #include "tests/scarce/every.h"
 #include "tests/tracker/members.h"
 
@@ -273,7 +273,9 @@ static void what_is_acknowledged_is_kept_whatever_becomes_of_nng(void **state)
     (void)state;
     live(0, false, &sums);
     for (int for_good = 0; for_good < 2; for_good++)
-        for (int64_t n = 1 + (full ? 0 : seed % 11); live(n, for_good, &sums); n += full ? 1 : for_good ? 53 : 11)
+        for (int64_t n = 1 + (full ? 0 : seed % 11); live(n, for_good, &sums); n += for_good ? (full ? 7 : 53)
+                                                                                    : full   ? 1
+                                                                                             : 11)
             ;
     printf("%" PRId64 " lives: in %" PRId64 " the tracker was silent in the end, in %" PRId64 " nng ended it\n",
            sums.n_lives, sums.n_silent, sums.n_crashed);

@@ -222,6 +222,9 @@ step_full() {
     full_one tests/kernels/half_syntax.sh build/bin/write_half_sources --full
     full_one $tests/test_templates --full
     full_one $tests/test_scarce_tracker --full
+    full_one $tests/test_scarce_stores --full
+    full_one $tests/test_scarce_postgres --full
+    full_one $tests/test_scarce_nng --full
     full_one $tests/test_cuda_launches --full
     TUNE_CHECK_CUDA=$tests/check_cuda_compile full_one scripts/check_cuda_compile.sh --configs 2
     full_one scripts/test_onnx.sh

@@ -27,13 +27,20 @@ void pieces_add(struct pieces *p, const char *name, int64_t offset, const void *
     p->n_bytes += (int64_t)n;
 }
 
+bool pieces_end(struct pieces *p, const char *name, int64_t n, struct sha256 *out)
+{
+    if (!p->sum || strcmp(p->name, name) != 0 || p->n_bytes != n)
+        return false;
+    sha256_end(p->sum, out);
+    *p = (struct pieces){.n_bytes = 0};
+    return true;
+}
+
 bool pieces_are(struct pieces *p, const char *name, const void *bytes, size_t n)
 {
     struct sha256 is;
 
-    if (!p->sum || strcmp(p->name, name) != 0 || p->n_bytes != (int64_t)n)
-        return strcmp(sha256_of(bytes, n).hex, name) == 0;
-    sha256_end(p->sum, &is);
-    *p = (struct pieces){.n_bytes = 0};
+    if (!pieces_end(p, name, (int64_t)n, &is))
+        is = sha256_of(bytes, n);
     return strcmp(is.hex, name) == 0;
 }

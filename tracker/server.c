@@ -85,11 +85,13 @@ static nng_msg *busy_reply(void)
     static const char json[] = "{\"ok\":false,\"id\":\"\",\"err\":\"busy\",\"why\":\"the tracker is busy\"}";
     static const unsigned char head[12] = {'T', 'U', 'N', '1', 1, 0, 0, 0, sizeof json - 1, 0, 0, 0};
     nng_msg *m;
+    unsigned char *body;
 
-    if (nng_msg_alloc(&m, 0) != 0)
+    if (nng_msg_alloc(&m, sizeof head + sizeof json - 1) != 0)
         return NULL;
-    nng_msg_append(m, head, sizeof head);
-    nng_msg_append(m, json, sizeof json - 1);
+    body = nng_msg_body(m);
+    memcpy(body, head, sizeof head);
+    memcpy(body + sizeof head, json, sizeof json - 1);
     return m;
 }
 

@@ -15,8 +15,9 @@
 #include <string.h>
 
 #define DAY_MS ((int64_t)86400000)
-#define RETAIN_ROWS 500 /* forgotten at once */
-#define PAGE_ROWS 4096  /* read at once at a start */
+#define RETAIN_ROWS 500               /* forgotten at once */
+#define PAGE_ROWS 4096                /* read at once at a start */
+#define READ_BYTES ((int64_t)4 << 20) /* of a blob's pieces at once */
 
 static const char *text_of(const char *text)
 {
@@ -448,42 +449,72 @@ static enum err put_piece(struct store *s, const char *hex, int64_t offset, cons
     return e;
 }
 
-/* Puts the pieces together; they must lie one behind the other and have the content of the name. */
-static enum err join_pieces(struct store *s, const char *hex, struct buf *whole)
+/* Adds the pieces that begin in READ_BYTES from *at on; they must lie one behind the other. */
+static enum err hash_some(struct store *s, const char *hex, int64_t *at, struct sha256_sum *sum)
 {
     struct pg_args a = {.n = 0};
     PGresult *rows;
     enum err e;
 
     pg_text(&a, hex);
+    pg_i64(&a, *at);
+    pg_i64(&a, *at + READ_BYTES);
     e = pg_read(s, PG_PIECES, &a, &rows);
+    if (!e && !PQntuples(rows))
+        e = ERR_INPUT;
     for (int i = 0; !e && i < PQntuples(rows); i++) {
-        if (pg_i64_at(rows, i, 0) != (int64_t)whole->len)
+        if (pg_i64_at(rows, i, 0) != *at)
             e = ERR_INPUT;
-        else
-            e = buf_append(whole, PQgetvalue(rows, i, 1), (size_t)PQgetlength(rows, i, 1));
+        sha256_add(sum, PQgetvalue(rows, i, 1), (size_t)PQgetlength(rows, i, 1));
+        *at += PQgetlength(rows, i, 1);
     }
     PQclear(rows);
-    return !e && !pieces_are(&s->pieces, hex, whole->data, whole->len) ? ERR_INPUT : e;
+    return e;
 }
 
-static enum err finish_pieces(struct store *s, const char *hex, int64_t total)
+/* Some at a time: the server gives up a session that is silent within a transaction for ten seconds. */
+static enum err hash_all(struct store *s, const char *hex, int64_t total, struct sha256 *out)
 {
-    struct buf whole;
-    enum err e;
+    struct sha256_sum *sum = sha256_begin();
+    enum err e = sum ? ERR_OK : ERR_NOMEM;
+    int64_t at = 0;
+
+    while (!e && at < total)
+        e = hash_some(s, hex, &at, sum);
+    sha256_end(sum, e ? NULL : out);
+    return e ? e : at == total ? ERR_OK : ERR_INPUT;
+}
+
+/* Do the pieces, of so many bytes, make a blob with the content of its name? */
+static enum err check_pieces(struct store *s, const char *hex, int64_t there, int64_t total)
+{
+    struct sha256 is;
+    enum err e = ERR_OK;
+
+    if (!pieces_end(&s->pieces, hex, total, &is) && there == total)
+        e = hash_all(s, hex, total, &is);
+    if (there != total) /* some lie over others */
+        e = ERR_INPUT;
+    return e ? e : strcmp(is.hex, hex) == 0 ? ERR_OK : ERR_INPUT;
+}
+
+/* The server puts them together. */
+static enum err finish_pieces(struct store *s, const char *hex, int64_t there, int64_t total)
+{
+    struct pg_args a = {.n = 0};
+    enum err e = check_pieces(s, hex, there, total), dropped;
 
     assert(total > 0);
-    buf_init(&whole, (size_t)total);
-    e = join_pieces(s, hex, &whole);
+    pg_text(&a, hex);
+    pg_i64(&a, clock_read_wall_ms(s->clock));
     if (!e)
-        e = put_whole(s, hex, whole.data, whole.len);
-    buf_fini(&whole);
-    if (!e || e == ERR_INPUT) {
-        const enum err dropped = write_named(s, PG_PIECES_DROP, hex);
-
-        e = e ? e : dropped;
-    }
-    return e;
+        e = pg_write(s, PG_PIECES_JOIN, &a);
+    if (!e && total > STORE_LARGE_BYTES)
+        e = write_named(s, PG_AWAY_HERE, hex);
+    if (e && e != ERR_INPUT)
+        return e;
+    dropped = write_named(s, PG_PIECES_DROP, hex);
+    return e ? e : dropped;
 }
 
 static enum err blob_put(struct store *s, const char *hex, int64_t offset, int64_t total, const void *bytes, size_t n,
@@ -503,7 +534,7 @@ static enum err blob_put(struct store *s, const char *hex, int64_t offset, int64
         pieces_add(&s->pieces, hex, offset, bytes, n);
     if (e || there < total)
         return e;
-    e = finish_pieces(s, hex, total);
+    e = finish_pieces(s, hex, there, total);
     *stored = !e;
     return e;
 }

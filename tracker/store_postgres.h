@@ -83,7 +83,9 @@
     X(PIECE_PUT, "INSERT INTO pieces VALUES($1,$2,$3,$4) ON CONFLICT(sha256, at) DO UPDATE SET made_ms = $3, "         \
                  "bytes = $4")                                                                                         \
     X(PIECE_SUM, "SELECT coalesce(sum(length(bytes)), 0)::bigint FROM pieces WHERE sha256 = $1")                       \
-    X(PIECES, "SELECT at, bytes FROM pieces WHERE sha256 = $1 ORDER BY at")                                            \
+    X(PIECES, "SELECT at, bytes FROM pieces WHERE sha256 = $1 AND at >= $2 AND at < $3 ORDER BY at")                   \
+    X(PIECES_JOIN, "INSERT INTO blobs SELECT $1::bytea, $2::bigint, string_agg(bytes, ''::bytea ORDER BY at) "         \
+                   "FROM pieces WHERE sha256 = $1 ON CONFLICT DO NOTHING")                                             \
     X(PIECES_DROP, "DELETE FROM pieces WHERE sha256 = $1")                                                             \
     X(BUILD_PUT, "INSERT INTO builds VALUES($1,$2,$3,$4,$5,$6,$7,$8) ON CONFLICT(program, arch) DO UPDATE SET "        \
                  "status = $3, blobs = $4, body = $5, through = $6, attempts = $7, used_ms = $8")                      \

@@ -324,16 +324,26 @@ static enum err run(PGconn *db, const char *text, struct why *why)
     return e;
 }
 
-/* A number or truth value; `otherwise` where there is none. */
-static int64_t number(PGconn *db, const char *text, int64_t otherwise)
+/* Does the server, and nobody else, say that there is no such table, or none with such a column? */
+static bool is_missing(const PGresult *r)
+{
+    const char *code = PQresultErrorField(r, PG_DIAG_SQLSTATE);
+
+    return code && (strcmp(code, "42P01") == 0 || strcmp(code, "42703") == 0);
+}
+
+/* A number or truth value; `otherwise` where the server says that there is none. */
+static enum err number(PGconn *db, const char *text, int64_t otherwise, int64_t *out, struct why *why)
 {
     PGresult *r = exec(db, text);
-    int64_t value = otherwise;
+    const enum err e = is_good(r) || is_missing(r) ? ERR_OK : tell(why, ERR_IO, words_of(db));
 
-    if (PQresultStatus(r) == PGRES_TUPLES_OK && PQntuples(r) == 1 && !PQgetisnull(r, 0, 0))
-        value = PQgetvalue(r, 0, 0)[0] == 't' ? 1 : strtoll(PQgetvalue(r, 0, 0), NULL, 10);
+    if (!e && PQntuples(r) == 1 && !PQgetisnull(r, 0, 0))
+        *out = PQgetvalue(r, 0, 0)[0] == 't' ? 1 : strtoll(PQgetvalue(r, 0, 0), NULL, 10);
+    else if (!e)
+        *out = otherwise;
     PQclear(r);
-    return value;
+    return e;
 }
 
 static void hear_nothing(void *arg, const char *message)
@@ -410,17 +420,23 @@ static enum err connect_to(const char *where, PGconn **out, struct why *why)
 static enum err check_server(PGconn *db, struct why *why)
 {
     const char *replica = PQparameterStatus(db, "in_hot_standby");
+    int64_t has_schema;
+    enum err e;
 
+    if (!PQserverVersion(db)) /* there was no memory for it */
+        return why_set(why, ERR_UNREACHABLE, "PostgreSQL: %s:%s does not tell its version", PQhost(db), PQport(db));
     if (PQserverVersion(db) < OLDEST_SERVER)
         return why_set(why, ERR_UNSUPPORTED, "PostgreSQL %d is too old: %d is wanted", PQserverVersion(db) / 10000,
                        OLDEST_SERVER / 10000);
     if (replica && strcmp(replica, "on") == 0)
         return why_set(why, ERR_UNREACHABLE, "PostgreSQL: %s:%s is a replica, which takes no writes", PQhost(db),
                        PQport(db));
-    return number(db, "SELECT current_schema() IS NOT NULL", 0)
-               ? run(db, SILENCE, why)
-               : why_set(why, ERR_INPUT, "PostgreSQL: database %s has no schema of the session's search_path",
-                         PQdb(db));
+    e = number(db, "SELECT current_schema() IS NOT NULL", 0, &has_schema, why);
+    if (e)
+        return e;
+    return has_schema ? run(db, SILENCE, why)
+                      : why_set(why, ERR_INPUT, "PostgreSQL: database %s has no schema of the session's search_path",
+                                PQdb(db));
 }
 
 /* The lock of one part. A tracker that was just killed has it for a moment yet: the server has to notice. */
@@ -456,20 +472,27 @@ static enum err take_part(PGconn *db, int64_t n_parts, int64_t *part, struct why
     return e;
 }
 
-/* 0 = there is no farm in the session's schema yet. */
-static int64_t parts_of_farm(PGconn *db)
+static enum err has_meta(PGconn *db, int64_t *out, struct why *why)
 {
-    if (!number(db, "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'meta'", 0))
-        return 0;
-    return number(db, "SELECT value FROM meta WHERE name = 'parts'", 1);
+    return number(db, "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'meta'", 0,
+                  out, why);
+}
+
+/* *n: 0 = there is no farm in the session's schema yet. */
+static enum err parts_of_farm(PGconn *db, int64_t *n, struct why *why)
+{
+    const enum err e = has_meta(db, n, why);
+
+    return e || !*n ? e : number(db, "SELECT value FROM meta WHERE name = 'parts'", 1, n, why);
 }
 
 static enum err check_parts(PGconn *db, int64_t n_parts, struct why *why)
 {
-    const int64_t found = parts_of_farm(db);
+    int64_t found;
+    const enum err e = parts_of_farm(db, &found, why);
 
-    if (!found || found == n_parts)
-        return ERR_OK;
+    if (e || !found || found == n_parts)
+        return e;
     return found == 1
                ? why_set(why, ERR_INPUT, "the farm in database %s is not in parts: expected no --parts", PQdb(db))
                : why_set(why, ERR_INPUT, "the farm in database %s is in %lld parts: expected --parts %lld", PQdb(db),
@@ -494,16 +517,22 @@ static enum err make_part(PGconn *db, int64_t part, struct why *why)
 /* Part 1 is in the farm's own schema: it is made first, and says how many there are. */
 static enum err enter_part(PGconn *db, int64_t part, int64_t n_parts, struct why *why)
 {
-    enum err e;
+    int64_t n_bytes = 0, found = 1;
+    enum err e = n_parts > 1 ? number(db, "SELECT octet_length(current_schema())", NAME_BYTES, &n_bytes, why) : ERR_OK;
 
-    if (n_parts > 1 && number(db, "SELECT octet_length(current_schema())", NAME_BYTES) > NAME_BYTES - PART_BYTES)
-        return why_set(why, ERR_LIMIT, "database %s: the schema of a farm in parts has a name of at most %d bytes",
-                       PQdb(db), NAME_BYTES - PART_BYTES);
-    for (int i = 0; part > 1 && !parts_of_farm(db) && i < LOCK_MS / 20; i++)
+    if (!e && n_bytes > NAME_BYTES - PART_BYTES)
+        e = why_set(why, ERR_LIMIT, "database %s: the schema of a farm in parts has a name of at most %d bytes",
+                    PQdb(db), NAME_BYTES - PART_BYTES);
+    if (!e && part > 1)
+        e = parts_of_farm(db, &found, why);
+    for (int i = 0; !e && !found && i < LOCK_MS / 20; i++) {
         clock_sleep_ms(20);
-    if (part > 1 && !parts_of_farm(db))
-        return why_set(why, ERR_BUSY, "database %s has no part 1 of the farm yet", PQdb(db));
-    e = check_parts(db, n_parts, why);
+        e = parts_of_farm(db, &found, why);
+    }
+    if (!e && !found)
+        e = why_set(why, ERR_BUSY, "database %s has no part 1 of the farm yet", PQdb(db));
+    if (!e)
+        e = check_parts(db, n_parts, why);
     return e || part == 1 ? e : make_part(db, part, why);
 }
 
@@ -519,16 +548,19 @@ static enum err make_schema(PGconn *db, int64_t n_parts, struct why *why)
 
 static enum err check_schema(PGconn *db, int64_t n_parts, struct why *why)
 {
-    int64_t version;
+    int64_t found, n = 0, version = -1;
+    enum err e = has_meta(db, &found, why);
 
-    if (!number(db, "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'meta'", 1)) {
-        if (number(db, "SELECT count(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace", 1))
-            return why_set(why, ERR_IO, "database %s is no store: somebody else's tables are in its schema", PQdb(db));
-        return make_schema(db, n_parts, why);
-    }
-    version = number(db, "SELECT value FROM meta WHERE name = 'schema'", -1);
-    if (version < 0)
+    if (!e && found)
+        e = number(db, "SELECT value FROM meta WHERE name = 'schema'", -1, &version, why);
+    else if (!e)
+        e = number(db, "SELECT count(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace", 1, &n, why);
+    if (e)
+        return e;
+    if (n || (found && version < 0))
         return why_set(why, ERR_IO, "database %s is no store: somebody else's tables are in its schema", PQdb(db));
+    if (!found)
+        return make_schema(db, n_parts, why);
     if (version > SCHEMA_VERSION)
         return why_set(why, ERR_UNSUPPORTED, "database %s has schema %lld, this program knows up to %d", PQdb(db),
                        (long long)version, SCHEMA_VERSION);
@@ -539,13 +571,18 @@ static enum err check_schema(PGconn *db, int64_t n_parts, struct why *why)
  * may lead to several, and to another one a moment later. */
 static enum err open_flusher(struct store *s, const char *where, int64_t part, struct why *why)
 {
+    int64_t pid = -1, n = 0;
     enum err e = connect_to(where, &s->flusher, why);
     char lock[160];
 
+    if (!e)
+        e = number(s->db, "SELECT pg_backend_pid()", -1, &pid, why);
     snprintf(lock, sizeof lock,
              "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = %lld AND pid = %lld",
-             (long long)(LOCK_CLASS + part - 1), (long long)number(s->db, "SELECT pg_backend_pid()", -1));
-    if (!e && number(s->flusher, lock, 0) < 1)
+             (long long)(LOCK_CLASS + part - 1), (long long)pid);
+    if (!e)
+        e = number(s->flusher, lock, 0, &n, why);
+    if (!e && n < 1)
         e = why_set(why, ERR_UNREACHABLE, "PostgreSQL: the server at %s is another now than a moment ago",
                     PQhost(s->flusher));
     if (!e)

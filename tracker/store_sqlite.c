@@ -26,7 +26,7 @@ static enum err run_i64(struct store *s, enum sql which, int64_t value)
     enum err e = db_begin(s);
 
     sqlite3_bind_int64(q, 1, value);
-    return e ? e : db_run(q);
+    return e ? e : db_run(s, q);
 }
 
 static enum err run_text(struct store *s, enum sql which, const char *text, int64_t second)
@@ -37,7 +37,7 @@ static enum err run_text(struct store *s, enum sql which, const char *text, int6
     db_bind_text(q, 1, text);
     if (sqlite3_bind_parameter_count(q) > 1)
         sqlite3_bind_int64(q, 2, second);
-    return e ? e : db_run(q);
+    return e ? e : db_run(s, q);
 }
 
 /* ---- jobs ---- */
@@ -108,13 +108,14 @@ static enum err each_job(struct store *s, int64_t only, void (*each)(const struc
 
     if (only)
         sqlite3_bind_int64(q, 1, only);
-    while ((rc = sqlite3_step(q)) == SQLITE_ROW) {
+    while ((rc = db_step(s, q)) == SQLITE_ROW) {
         const struct job_row row = job_at(q);
 
+        if (!db_is_whole(q))
+            return db_end(q, SQLITE_NOMEM);
         each(&row, arg);
     }
-    sqlite3_reset(q);
-    return rc == SQLITE_DONE ? ERR_OK : db_err_of(rc);
+    return db_end(q, rc);
 }
 
 /* ---- agents ---- */
@@ -129,7 +130,7 @@ static enum err mode_put(struct store *s, const char *agent, enum mode mode, con
     db_bind_text(q, 1, agent);
     sqlite3_bind_int(q, 2, (int)mode);
     db_bind_text(q, 3, user);
-    return e ? e : db_run(q);
+    return e ? e : db_run(s, q);
 }
 
 static enum err each_mode(struct store *s, void (*each)(const char *agent, enum mode mode, const char *user, void *),
@@ -138,10 +139,14 @@ static enum err each_mode(struct store *s, void (*each)(const char *agent, enum 
     sqlite3_stmt *q = db_ready(s, SQL_MODES);
     int rc;
 
-    while ((rc = sqlite3_step(q)) == SQLITE_ROW)
-        each(db_text_at(q, 0), (enum mode)sqlite3_column_int(q, 1), db_text_at(q, 2), arg);
-    sqlite3_reset(q);
-    return rc == SQLITE_DONE ? ERR_OK : db_err_of(rc);
+    while ((rc = db_step(s, q)) == SQLITE_ROW) {
+        const char *agent = db_text_at(q, 0), *user = db_text_at(q, 2);
+
+        if (!db_is_whole(q))
+            return db_end(q, SQLITE_NOMEM);
+        each(agent, (enum mode)sqlite3_column_int(q, 1), user, arg);
+    }
+    return db_end(q, rc);
 }
 
 /* ---- trials ---- */
@@ -166,11 +171,12 @@ static enum err trial_put(struct store *s, const struct trial_row *r)
     return e ? e : db_run_told(s, q);
 }
 
-static enum err give_trials(sqlite3_stmt *q, int64_t *n, void (*each)(const struct trial_row *, void *), void *arg)
+static enum err give_trials(struct store *s, sqlite3_stmt *q, int64_t *n,
+                            void (*each)(const struct trial_row *, void *), void *arg)
 {
     int rc;
 
-    while ((rc = sqlite3_step(q)) == SQLITE_ROW) {
+    while ((rc = db_step(s, q)) == SQLITE_ROW) {
         const struct trial_row row = {.id = sqlite3_column_int64(q, 0),
                                       .job = sqlite3_column_int64(q, 1),
                                       .n = sqlite3_column_int64(q, 2),
@@ -187,18 +193,19 @@ static enum err give_trials(sqlite3_stmt *q, int64_t *n, void (*each)(const stru
                                       .agent = db_text_at(q, 13),
                                       .answered_by = sqlite3_column_int64(q, 14)};
 
+        if (!db_is_whole(q))
+            return db_end(q, SQLITE_NOMEM);
         (*n)++;
         each(&row, arg);
     }
-    sqlite3_reset(q);
-    return rc == SQLITE_DONE ? ERR_OK : db_err_of(rc);
+    return db_end(q, rc);
 }
 
 static enum err each_live_trial(struct store *s, void (*each)(const struct trial_row *, void *), void *arg)
 {
     int64_t n = 0;
 
-    return give_trials(db_ready(s, SQL_LIVE), &n, each, arg);
+    return give_trials(s, db_ready(s, SQL_LIVE), &n, each, arg);
 }
 
 static enum err trial_get(struct store *s, int64_t id, int64_t job, int64_t n,
@@ -211,14 +218,16 @@ static enum err trial_get(struct store *s, int64_t id, int64_t job, int64_t n,
     sqlite3_bind_int64(q, 1, id ? id : job);
     if (!id)
         sqlite3_bind_int64(q, 2, n);
-    e = give_trials(q, &n_found, each, arg);
+    e = give_trials(s, q, &n_found, each, arg);
     return e ? e : n_found ? ERR_OK : ERR_NOT_FOUND;
 }
 
 static enum err next_trial(struct store *s, int64_t *out)
 {
-    *out = sqlite_number(s->db, "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'trials'), 0) + 1");
-    return *out > 0 ? ERR_OK : ERR_IO;
+    const enum err e = sqlite_number(
+        s->db, "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'trials'), 0) + 1", out, NULL);
+
+    return e ? e : *out > 0 ? ERR_OK : ERR_IO;
 }
 
 /* The rows that change are shown first, as they will be: a statement must not read what it updates. */
@@ -249,7 +258,7 @@ static enum err requeue(struct store *s, int64_t job, int64_t trial, void (*each
     enum err e;
 
     sqlite3_bind_int64(q, 1, trial ? trial : job);
-    e = give_trials(q, &n, show_open, &shown);
+    e = give_trials(s, q, &n, show_open, &shown);
     return e ? e : run_i64(s, trial ? SQL_REQUEUE : SQL_REQUEUE_JOB, trial ? trial : job);
 }
 
@@ -302,19 +311,21 @@ static struct record_row record_at(sqlite3_stmt *q)
                                .created_ms = sqlite3_column_int64(q, 14)};
 }
 
-static enum err give_records(sqlite3_stmt *q, int64_t *n, bool (*each)(const struct record_row *, void *), void *arg)
+static enum err give_records(struct store *s, sqlite3_stmt *q, int64_t *n,
+                             bool (*each)(const struct record_row *, void *), void *arg)
 {
     bool more = true;
     int rc = SQLITE_DONE;
 
-    while (more && (rc = sqlite3_step(q)) == SQLITE_ROW) {
+    while (more && (rc = db_step(s, q)) == SQLITE_ROW) {
         const struct record_row row = record_at(q);
 
+        if (!db_is_whole(q))
+            return db_end(q, SQLITE_NOMEM);
         (*n)++;
         more = each(&row, arg);
     }
-    sqlite3_reset(q);
-    return !more || rc == SQLITE_DONE ? ERR_OK : db_err_of(rc);
+    return db_end(q, rc);
 }
 
 static enum err each_record(struct store *s, int64_t job, int64_t seq, int64_t trial, int64_t max,
@@ -328,7 +339,7 @@ static enum err each_record(struct store *s, int64_t job, int64_t seq, int64_t t
         sqlite3_bind_int64(q, 2, seq);
         sqlite3_bind_int64(q, 3, max);
     }
-    return give_records(q, &n, each, arg);
+    return give_records(s, q, &n, each, arg);
 }
 
 static enum err record_find(struct store *s, const struct record_row *like,
@@ -342,7 +353,7 @@ static enum err record_find(struct store *s, const struct record_row *like,
     db_bind_text(q, 2, like->fingerprint);
     db_bind_text(q, 3, like->purpose);
     db_bind_text(q, 4, like->protocol);
-    e = give_records(q, &n, each, arg);
+    e = give_records(s, q, &n, each, arg);
     return e ? e : n ? ERR_OK : ERR_NOT_FOUND;
 }
 
@@ -380,36 +391,42 @@ static enum err put_piece(struct store *s, const char *hex, int64_t offset, cons
     sqlite3_bind_int64(q, 2, offset);
     sqlite3_bind_int64(q, 3, clock_read_wall_ms(s->clock));
     sqlite3_bind_blob64(q, 4, bytes, n, SQLITE_STATIC);
-    return e ? e : db_run(q);
+    return e ? e : db_run(s, q);
 }
 
-/* Bytes of all pieces of a blob that are there. */
-static int64_t pieces_bytes(struct store *s, const char *hex)
+/* *there: bytes of all pieces of a blob. */
+static enum err pieces_bytes(struct store *s, const char *hex, int64_t *there)
 {
     sqlite3_stmt *q = db_ready(s, SQL_PIECE_SUM);
-    int64_t sum = 0;
+    int rc;
 
     db_bind_text(q, 1, hex);
-    if (sqlite3_step(q) == SQLITE_ROW)
-        sum = sqlite3_column_int64(q, 0);
-    sqlite3_reset(q);
-    return sum;
+    rc = db_step(s, q);
+    if (rc == SQLITE_ROW)
+        *there = sqlite3_column_int64(q, 0);
+    return db_end(q, rc);
 }
 
 /* Puts the pieces together; they must lie one behind the other and have the content of the name. */
 static enum err join_pieces(struct store *s, const char *hex, struct buf *whole)
 {
     sqlite3_stmt *q = db_ready(s, SQL_PIECES);
-    enum err e = ERR_OK;
+    int rc = SQLITE_ROW;
+    enum err e = ERR_OK, read;
 
     db_bind_text(q, 1, hex);
-    while (!e && sqlite3_step(q) == SQLITE_ROW) {
-        if (sqlite3_column_int64(q, 0) != (int64_t)whole->len)
+    while (!e && (rc = db_step(s, q)) == SQLITE_ROW) {
+        const void *bytes = sqlite3_column_blob(q, 1);
+
+        if (!db_is_whole(q))
+            e = ERR_NOMEM;
+        else if (sqlite3_column_int64(q, 0) != (int64_t)whole->len)
             e = ERR_INPUT;
         else
-            e = buf_append(whole, sqlite3_column_blob(q, 1), (size_t)sqlite3_column_bytes(q, 1));
+            e = buf_append(whole, bytes, (size_t)sqlite3_column_bytes(q, 1));
     }
-    sqlite3_reset(q);
+    read = db_end(q, rc);
+    e = e ? e : read;
     return !e && !pieces_are(&s->pieces, hex, whole->data, whole->len) ? ERR_INPUT : e;
 }
 
@@ -434,6 +451,7 @@ static enum err finish_pieces(struct store *s, const char *hex, int64_t total)
 static enum err blob_put(struct store *s, const char *hex, int64_t offset, int64_t total, const void *bytes, size_t n,
                          bool *stored)
 {
+    int64_t there = 0;
     enum err e;
 
     if (offset == 0 && (int64_t)n == total) {
@@ -445,7 +463,9 @@ static enum err blob_put(struct store *s, const char *hex, int64_t offset, int64
     e = put_piece(s, hex, offset, bytes, n);
     if (!e)
         pieces_add(&s->pieces, hex, offset, bytes, n);
-    if (e || pieces_bytes(s, hex) < total)
+    if (!e)
+        e = pieces_bytes(s, hex, &there);
+    if (e || there < total)
         return e;
     e = finish_pieces(s, hex, total);
     *stored = !e;
@@ -477,11 +497,13 @@ static enum err get(struct store *s, const char *hex, int64_t offset, size_t n, 
     const int64_t now_ms = clock_read_wall_ms(s->clock);
     sqlite3_stmt *q = db_ready(s, SQL_BLOB_SIZE);
     int64_t rowid, bytes, used_ms;
+    int rc;
 
     db_bind_text(q, 1, hex);
-    if (sqlite3_step(q) != SQLITE_ROW) {
-        sqlite3_reset(q);
-        return ERR_NOT_FOUND;
+    if ((rc = db_step(s, q)) != SQLITE_ROW) {
+        const enum err e = db_end(q, rc);
+
+        return e ? e : ERR_NOT_FOUND;
     }
     rowid = sqlite3_column_int64(q, 0);
     bytes = sqlite3_column_int64(q, 1);
@@ -564,7 +586,7 @@ static enum err build_put(struct store *s, const struct build_row *r)
     sqlite3_bind_int64(q, 6, r->through);
     sqlite3_bind_int64(q, 7, r->attempts);
     sqlite3_bind_int64(q, 8, clock_read_wall_ms(s->clock));
-    return e ? e : db_run(q);
+    return e ? e : db_run(s, q);
 }
 
 static enum err stamp_build(struct store *s, const char *program, const char *arch)
@@ -575,7 +597,7 @@ static enum err stamp_build(struct store *s, const char *program, const char *ar
     db_bind_text(q, 1, program);
     db_bind_text(q, 2, arch);
     sqlite3_bind_int64(q, 3, clock_read_wall_ms(s->clock));
-    return e ? e : db_run(q);
+    return e ? e : db_run(s, q);
 }
 
 static enum err build_get(struct store *s, const char *program, const char *arch,
@@ -584,12 +606,14 @@ static enum err build_get(struct store *s, const char *program, const char *arch
     sqlite3_stmt *q = db_ready(s, SQL_BUILD);
     struct build_row row = {.program = program, .arch = arch};
     bool is_old;
+    int rc;
 
     db_bind_text(q, 1, program);
     db_bind_text(q, 2, arch);
-    if (sqlite3_step(q) != SQLITE_ROW) {
-        sqlite3_reset(q);
-        return ERR_NOT_FOUND;
+    if ((rc = db_step(s, q)) != SQLITE_ROW) {
+        const enum err e = db_end(q, rc);
+
+        return e ? e : ERR_NOT_FOUND;
     }
     row.status = db_text_at(q, 0);
     row.blobs = db_text_at(q, 1);
@@ -597,6 +621,8 @@ static enum err build_get(struct store *s, const char *program, const char *arch
     row.through = sqlite3_column_int64(q, 3);
     row.attempts = sqlite3_column_int64(q, 4);
     is_old = sqlite3_column_int64(q, 5) < clock_read_wall_ms(s->clock) - DAY_MS;
+    if (!db_is_whole(q))
+        return db_end(q, SQLITE_NOMEM);
     each(&row, arg);
     sqlite3_reset(q);
     return is_old ? stamp_build(s, program, arch) : ERR_OK;
@@ -614,7 +640,7 @@ static enum err drop_some(struct store *s, enum sql which, int64_t before_ms, in
     if (sqlite3_bind_parameter_count(q) > 1)
         sqlite3_bind_int64(q, 2, RETAIN_ROWS);
     if (!e)
-        e = db_run(q);
+        e = db_run(s, q);
     *n += e ? 0 : sqlite3_changes(s->db);
     return e;
 }
@@ -627,11 +653,10 @@ static enum err shrink(struct store *s, bool *more)
     int rc = e ? SQLITE_DONE : SQLITE_ROW;
     int n = 0;
 
-    while (rc == SQLITE_ROW && (rc = sqlite3_step(q)) == SQLITE_ROW)
+    while (rc == SQLITE_ROW && (rc = db_step(s, q)) == SQLITE_ROW)
         n++;
-    sqlite3_reset(q);
     *more = n > 0;
-    return e ? e : rc == SQLITE_DONE ? ERR_OK : db_err_of(rc);
+    return e ? e : db_end(q, rc);
 }
 
 static enum err retain(struct store *s, int64_t before_ms, bool *more)

@@ -30,11 +30,11 @@ struct sqlite_check {
     atomic_bool damaged, stopping;
 };
 
-/* Reads every page. Broken off is not damaged. */
-static enum err check_pages(sqlite3 *db, const char *path, struct why *why)
+/* Reads every page. Broken off, or without memory (ERR_NOMEM), is not damaged. *damaged: as SQLite says. */
+static enum err look_at_pages(sqlite3 *db, const char *path, bool *damaged, struct why *why)
 {
     sqlite3_stmt *q = NULL;
-    const char *said = "";
+    const char *said = "ok";
     enum err e = ERR_OK;
     int rc = sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &q, NULL);
 
@@ -42,14 +42,28 @@ static enum err check_pages(sqlite3 *db, const char *path, struct why *why)
         rc = sqlite3_step(q);
     if (rc == SQLITE_ROW)
         said = (const char *)sqlite3_column_text(q, 0);
-    else if (rc != SQLITE_INTERRUPT)
-        e = why_set(why, ERR_IO, "store %s: %s", path, sqlite3_errmsg(db));
-    if (rc == SQLITE_ROW && strcmp(said, "ok") != 0)
+    if (!said)
+        rc = SQLITE_NOMEM;
+    if (rc != SQLITE_ROW && rc != SQLITE_INTERRUPT)
+        e = why_set(why, rc == SQLITE_NOMEM ? ERR_NOMEM : ERR_IO, "store %s: %s", path, sqlite3_errmsg(db));
+    *damaged = !e && strcmp(said, "ok") != 0;
+    if (*damaged)
         e = why_set(why, ERR_IO,
                     "the store %s is damaged (%.200s): put a backup in its place, or what "
                     "`sqlite3 %s .recover | sqlite3 NEW` saves of it",
                     path, said, path);
     sqlite3_finalize(q);
+    return e;
+}
+
+/* SQLite takes a page that it had no memory for as damaged, too: what is, is so twice. */
+static enum err check_pages(sqlite3 *db, const char *path, struct why *why)
+{
+    bool damaged;
+    enum err e = look_at_pages(db, path, &damaged, why);
+
+    if (damaged)
+        e = look_at_pages(db, path, &damaged, why);
     return e;
 }
 
@@ -106,13 +120,17 @@ static void read_ahead(const struct sqlite_check *c)
     free(slice);
 }
 
+/* Without memory it says nothing: the next start looks again. */
 static void *check_main(void *arg)
 {
     struct sqlite_check *c = arg;
+    enum err e = ERR_OK;
 
     setpriority(PRIO_PROCESS, (id_t)gettid(), 19); /* on Linux of this thread alone */
     read_ahead(c);
-    if (!atomic_load(&c->stopping) && check_pages(c->db, c->path, &c->why) != ERR_OK) {
+    if (!atomic_load(&c->stopping))
+        e = check_pages(c->db, c->path, &c->why);
+    if (e && e != ERR_NOMEM) {
         leave_mark(c);
         atomic_store(&c->damaged, true);
     }

@@ -48,12 +48,25 @@ sqlite3_stmt *db_ready(struct store *s, enum sql which)
     return s->stmt[which];
 }
 
-enum err db_run(sqlite3_stmt *q)
+static bool is_undone(const struct store *s)
 {
-    const int rc = sqlite3_step(q);
+    return s->writing && sqlite3_get_autocommit(s->db);
+}
 
+int db_step(struct store *s, sqlite3_stmt *q)
+{
+    return is_undone(s) ? SQLITE_ABORT : sqlite3_step(q);
+}
+
+enum err db_end(sqlite3_stmt *q, int rc)
+{
     sqlite3_reset(q);
     return rc == SQLITE_DONE || rc == SQLITE_ROW ? ERR_OK : db_err_of(rc);
+}
+
+enum err db_run(struct store *s, sqlite3_stmt *q)
+{
+    return db_end(q, db_step(s, q));
 }
 
 /* Before a write that the journal is told. */
@@ -63,7 +76,7 @@ enum err db_begin_told(struct store *s)
 
     if (s->writing)
         return ERR_OK;
-    e = db_run(db_ready(s, SQL_BEGIN));
+    e = db_run(s, db_ready(s, SQL_BEGIN));
     s->writing = !e;
     s->since_ns = clock_read_ns(s->clock);
     return e;
@@ -114,7 +127,7 @@ void db_tell_real(struct store *s, sqlite3_stmt *q, int i, double value)
 
 enum err db_run_told(struct store *s, sqlite3_stmt *q)
 {
-    const enum err e = db_run(q);
+    const enum err e = db_run(s, q);
 
     s->untold |= e != ERR_OK;
     return e;
@@ -127,17 +140,25 @@ const char *db_text_at(sqlite3_stmt *q, int i)
     return text ? text : "";
 }
 
+bool db_is_whole(sqlite3_stmt *q)
+{
+    return sqlite3_errcode(sqlite3_db_handle(q)) != SQLITE_NOMEM;
+}
+
 /* ---- opening ---- */
 
 /* A database that is not there, or of which only an empty file is, beside the journal that it had. */
 static enum err check_there(const struct store *s, const char *where, struct why *why)
 {
     static const char *const names[] = {"journal.0", "journal.1"};
-    const bool is_fresh = sqlite_number(s->db, "SELECT count(*) FROM sqlite_master") == 0;
     char path[PATH_MAX];
     struct stat st;
+    int64_t n;
+    enum err e = sqlite_number(s->db, "SELECT count(*) FROM sqlite_master", &n, why);
 
-    for (int i = 0; is_fresh && i < 2; i++)
+    if (e || n)
+        return e;
+    for (int i = 0; i < 2; i++)
         if (sqlite_path(where, names[i], path, NULL) == ERR_OK && stat(path, &st) == 0 && st.st_size)
             return why_set(why, ERR_IO,
                            "%s has a journal and no database: put tracker.sqlite back (and tracker.sqlite-wal), or a "
@@ -241,9 +262,9 @@ static enum err end_transaction(struct store *s)
     enum err e;
 
     sqlite3_bind_int64(q, 1, journal_serial(s->journal));
-    e = db_run(q);
+    e = db_run(s, q);
     if (!e)
-        e = db_run(db_ready(s, SQL_COMMIT));
+        e = db_run(s, db_ready(s, SQL_COMMIT));
     s->writing = e != ERR_OK;
     return e;
 }
@@ -344,12 +365,21 @@ static bool is_due(const struct store *s)
            journal_bytes(s->journal) - s->n_settled_bytes >= JOURNAL_BYTES;
 }
 
+static enum err tell_undone(const struct store *s, struct why *why)
+{
+    return why_set(why, ERR_IO, "store %s: SQLite has undone a transaction, for lack of memory or disk",
+                   sqlite3_db_filename(s->db, "main"));
+}
+
 enum err db_commit(struct store *s, struct why *why)
 {
     const bool untold = s->untold;
     enum err e = ERR_OK;
 
-    assert(s->writing == !sqlite3_get_autocommit(s->db) && !s->failed);
+    assert((s->writing || sqlite3_get_autocommit(s->db)) && !s->failed);
+    s->failed = is_undone(s);
+    if (s->failed)
+        return tell_undone(s, why);
     if (sqlite_check_result(s->check, why) != ERR_OK)
         return ERR_IO;
     if (!s->writing)
@@ -374,6 +404,8 @@ void db_words(struct store *s, struct why *why)
 
     if (rc != SQLITE_OK && rc != SQLITE_ROW && rc != SQLITE_DONE)
         why_set(why, ERR_IO, "store %s: %s", sqlite3_db_filename(s->db, "main"), sqlite3_errmsg(s->db));
+    else if (is_undone(s))
+        tell_undone(s, why);
 }
 
 enum err db_flush(struct store *s, struct why *why)

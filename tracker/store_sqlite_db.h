@@ -63,14 +63,23 @@ void db_words(struct store *s, struct why *why);
 enum err db_err_of(int rc);
 /* A statement without parameters yet; lent. */
 sqlite3_stmt *db_ready(struct store *s, enum sql which);
+/* SQLite's sqlite3_step within our transaction, where it is one yet: SQLite undoes it by itself when it has no memory
+ * or disk, and what came behind would be written alone, and read without what was written before. SQLITE_ABORT then. */
+int db_step(struct store *s, sqlite3_stmt *q);
 /* Steps once and resets. ERR_IO, ERR_NOMEM. */
-enum err db_run(sqlite3_stmt *q);
+enum err db_run(struct store *s, sqlite3_stmt *q);
 /* Before a write: opens the transaction where none is. */
 enum err db_begin(struct store *s);
 /* Binds a text, borrowed until the statement is reset; NULL is none. */
 void db_bind_text(sqlite3_stmt *q, int i, const char *text);
-/* A column of the row, lent until the next; "" for NULL. */
+/* A column of the row, lent until the next; "" for NULL, and where there is no memory for it: then the row is not
+ * whole.
+ */
 const char *db_text_at(sqlite3_stmt *q, int i);
+/* Was there memory for all columns that were taken of the row since the last step? */
+bool db_is_whole(sqlite3_stmt *q);
+/* Resets the statement after its last step. ERR_IO, ERR_NOMEM. */
+enum err db_end(sqlite3_stmt *q, int rc);
 
 /* The same for writes that the journal is told, with their parameters: of the statements that `told` lists. */
 enum err db_begin_told(struct store *s);

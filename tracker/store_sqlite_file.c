@@ -104,15 +104,23 @@ enum err sqlite_run(sqlite3 *db, const char *text, struct why *why)
                : why_set(why, ERR_IO, "store %s: %s", sqlite3_db_filename(db, "main"), sqlite3_errmsg(db));
 }
 
-int64_t sqlite_number(sqlite3 *db, const char *text)
+enum err sqlite_number(sqlite3 *db, const char *text, int64_t *out, struct why *why)
 {
     sqlite3_stmt *q = NULL;
-    int64_t v = -1;
+    int rc = sqlite3_prepare_v2(db, text, -1, &q, NULL);
+    enum err e = ERR_OK;
 
-    if (sqlite3_prepare_v2(db, text, -1, &q, NULL) == SQLITE_OK && sqlite3_step(q) == SQLITE_ROW)
-        v = sqlite3_column_int64(q, 0);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(q);
+    if (rc == SQLITE_ROW)
+        *out = sqlite3_column_int64(q, 0);
+    else if (rc == SQLITE_DONE || rc == SQLITE_ERROR) /* SQLITE_ERROR: no such table */
+        *out = -1;
+    else
+        e = why_set(why, rc == SQLITE_NOMEM ? ERR_NOMEM : ERR_IO, "store %s: %s", sqlite3_db_filename(db, "main"),
+                    sqlite3_errmsg(db));
     sqlite3_finalize(q);
-    return v;
+    return e;
 }
 
 /* A store of an earlier version gets what it lacks, all at once. */
@@ -133,25 +141,31 @@ static enum err bring_up(sqlite3 *db, int64_t version, struct why *why)
 
 enum err sqlite_check_version(sqlite3 *db, const char *path, struct why *why)
 {
-    const int64_t version = sqlite_number(db, "SELECT value FROM meta WHERE name = 'schema'");
+    int64_t version;
+    const enum err e = sqlite_number(db, "SELECT value FROM meta WHERE name = 'schema'", &version, why);
 
-    return version <= SCHEMA_VERSION ? ERR_OK
-                                     : why_set(why, ERR_UNSUPPORTED, "%s has schema %lld, this program knows up to %d",
-                                               path, (long long)version, SCHEMA_VERSION);
+    return e || version <= SCHEMA_VERSION
+               ? e
+               : why_set(why, ERR_UNSUPPORTED, "%s has schema %lld, this program knows up to %d", path,
+                         (long long)version, SCHEMA_VERSION);
 }
 
 enum err sqlite_check_schema(sqlite3 *db, const char *path, struct why *why)
 {
-    int64_t version;
-    enum err e;
+    int64_t version, n;
+    enum err e = sqlite_number(db, "SELECT count(*) FROM sqlite_master WHERE name = 'meta'", &n, why);
 
-    if (sqlite_number(db, "SELECT count(*) FROM sqlite_master WHERE name = 'meta'") == 0) {
+    if (e)
+        return e;
+    if (n == 0) {
         e = sqlite_run(db, "BEGIN IMMEDIATE", why);
         if (!e)
             e = sqlite_run(db, schema, why);
         return e ? e : sqlite_run(db, "COMMIT; PRAGMA wal_checkpoint(TRUNCATE)", why);
     }
-    version = sqlite_number(db, "SELECT value FROM meta WHERE name = 'schema'");
+    e = sqlite_number(db, "SELECT value FROM meta WHERE name = 'schema'", &version, why);
+    if (e)
+        return e;
     if (version < 1)
         return why_set(why, ERR_IO, "%s is no store of a tracker", path);
     return bring_up(db, version, why);
@@ -226,12 +240,15 @@ static enum err copy_all(sqlite3 *from, sqlite3 *to, const char *where, int to_f
     struct journal_tail *tail = NULL;
     enum err e = see(from, where, &tail, why);
     int rc = e ? SQLITE_OK : copy_slices(from, to, to_fd);
+    int64_t n = 0;
 
     if (rc != SQLITE_OK)
         e = why_set(why, ERR_IO, "backup of %s: %s", where, sqlite3_errstr(rc));
     if (!e)
         e = sqlite_replay(to, tail, why);
-    if (!e && sqlite_number(to, "SELECT count(*) FROM meta WHERE name = 'journal'") == 1)
+    if (!e)
+        e = sqlite_number(to, "SELECT count(*) FROM meta WHERE name = 'journal'", &n, why);
+    if (!e && n == 1)
         e = sqlite_run(to, SCHEMA_JOURNAL "PRAGMA journal_mode = DELETE", why);
     journal_tail_close(tail);
     return e;

@@ -13,10 +13,11 @@
 /* Statements without results. ERR_IO with words. */
 enum err sqlite_run(sqlite3 *db, const char *text, struct why *why);
 
-/* The one number that a query gives; -1 when it gives none. */
-int64_t sqlite_number(sqlite3 *db, const char *text);
+/* *out: the one number that a query gives; -1 when it gives none, also for a table that is not there. ERR_NOMEM, ERR_IO
+ * with words: who knows. */
+enum err sqlite_number(sqlite3 *db, const char *text, int64_t *out, struct why *why);
 
-/* ERR_UNSUPPORTED: of a newer program, to be left alone. */
+/* ERR_UNSUPPORTED: of a newer program, to be left alone. ERR_NOMEM, ERR_IO. */
 enum err sqlite_check_version(sqlite3 *db, const char *path, struct why *why);
 
 /* Makes the tables in a fresh file, and what a store of an earlier version lacks. ERR_IO. */

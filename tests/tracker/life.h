@@ -10,8 +10,9 @@
 struct life {
     void (*watch)(bool on);                                      /* round what the tracker itself does; or NULL */
     int n_jobs, n_added, n_leases, n_results, n_blobs, n_builds; /* what was acknowledged */
-    int n_unsaid;                                                /* asked twice, with no reply at all */
-    bool failed;                                                 /* the tracker ended: nothing was said after that */
+    bool fails_late; /* what failed as it was taken in may be there all the same: the journal was told already */
+    int n_unsaid;    /* asked twice, with no reply at all */
+    bool failed;     /* the tracker ended: nothing was said after that */
 };
 
 /* Who gets no reply, or that memory is short, asks once more, as clients do. Whoever lets the tracker end may not be

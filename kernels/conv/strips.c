@@ -103,7 +103,7 @@ static enum err add_axes(struct space *s, const struct strips *f, const struct c
                          struct why *why)
 {
     const struct build_split grouped[] = {
-        {"n_v", z->n, 4}, {"n_t", z->n, 16}, {"n_r", z->n, 4}, {"g_v", f->g, 8}, {NULL, 0, 0}};
+        {"n_v", z->n, 16}, {"n_t", z->n, 32}, {"n_r", z->n, 8}, {"g_v", f->g, 8}, {NULL, 0, 0}};
     const struct build_split axes[] = {{"f_v", f->f, MOST_APART}, {"f_t", f->f, items},
                                        {"f_r", f->f, f->most_f},  {"y_v", z->p, MOST_APART},
                                        {"y_t", z->p, items},      {"y_r", z->p, MOST_SUMS},

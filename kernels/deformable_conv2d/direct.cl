@@ -32,7 +32,7 @@ deformable_direct(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT off
     LOCAL_ALIGNED SUM ws[W_STAGE];
     LOCAL_ARRAY SUM xs[STAGED * PIXELS];
     STRIPS_PLACE;
-    GLOBAL const ELEM *const weights = W_FIRST;
+    GLOBAL const ELEM *STEPPED weights = W_FIRST;
     SUMS_ARRAY(acc);
 
     POISON_LOCAL(xs, STAGED * PIXELS, item, ITEMS);

@@ -151,6 +151,20 @@ enum err strips_add_constraints(struct space *s, const struct device_desc *d, st
     return e ? e : build_constraints(s, constraints, why);
 }
 
+struct strips_stage strips_stage_of(const struct conv_shape *z, const struct device_desc *d, int64_t terms,
+                                    int64_t most_c)
+{
+    struct strips_stage stage = {.c = 4, .r = 3, .s = 3};
+
+    if (d->kind != DEVICE_GPU)
+        return stage;
+    stage.s = z->s <= 7 ? z->s : 3;
+    stage.r = stage.s * z->r <= 9 ? z->r : 1;
+    for (stage.c = 1; stage.c < most_c && 2 * stage.c * stage.r * stage.s <= terms;)
+        stage.c *= 2;
+    return stage;
+}
+
 /* The highest valid value of a knob that the form may lack. */
 static void raise_knob(const struct space *s, const char *name, struct config *c)
 {

@@ -103,7 +103,7 @@ static enum err add_axes(struct space *s, const struct strips *f, const struct c
                          struct why *why)
 {
     const struct build_split grouped[] = {
-        {"n_v", z->n, 4}, {"n_t", z->n, 16}, {"n_r", z->n, 4}, {"g_v", f->g, 8}, {NULL, 0, 0}};
+        {"n_v", z->n, 16}, {"n_t", z->n, 32}, {"n_r", z->n, 8}, {"g_v", f->g, 8}, {NULL, 0, 0}};
     const struct build_split axes[] = {{"f_v", f->f, MOST_APART}, {"f_t", f->f, items},
                                        {"f_r", f->f, f->most_f},  {"y_v", z->p, MOST_APART},
                                        {"y_t", z->p, items},      {"y_r", z->p, MOST_SUMS},
@@ -149,6 +149,20 @@ enum err strips_add_constraints(struct space *s, const struct device_desc *d, st
     if (!e)
         e = split_add_constraints(s, d, why);
     return e ? e : build_constraints(s, constraints, why);
+}
+
+struct strips_stage strips_stage_of(const struct conv_shape *z, const struct device_desc *d, int64_t terms,
+                                    int64_t most_c)
+{
+    struct strips_stage stage = {.c = 4, .r = 3, .s = 3};
+
+    if (d->kind != DEVICE_GPU)
+        return stage;
+    stage.s = z->s <= 7 ? z->s : 3;
+    stage.r = stage.s * z->r <= 9 ? z->r : 1;
+    for (stage.c = 1; stage.c < most_c && 2 * stage.c * stage.r * stage.s <= terms;)
+        stage.c *= 2;
+    return stage;
 }
 
 /* The highest valid value of a knob that the form may lack. */

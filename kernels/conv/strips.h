@@ -36,6 +36,15 @@ enum err strips_add_knobs(struct space *s, const struct strips *f, const struct 
 /* The quantities that follow from these, and the constraints of all forms. */
 enum err strips_add_constraints(struct space *s, const struct device_desc *d, struct why *why);
 
+/* What a stage of a default for GPUs holds: channels and rows and columns of the window. A row of the window is staged
+ * whole, all of it up to 3x3; then channels, a power of two of at most `most_c`, up to `terms` of the sum: with more of
+ * them the stage's own instructions weigh less. Mali: 4, 3 and 3. */
+struct strips_stage {
+    int64_t c, r, s;
+};
+struct strips_stage strips_stage_of(const struct conv_shape *z, const struct device_desc *d, int64_t terms,
+                                    int64_t most_c);
+
 /* Turns a form's choice into a valid config, lowering knobs in the order of `lowered` where it is not; on a GPU, sums
  * in as many parts as give its units two groups each, where the space can and parts are cheap, and the stage unrolled
  * and fetched ahead as most of TVM's recorded bests. */

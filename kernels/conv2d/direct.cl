@@ -13,12 +13,13 @@ KERNEL WG_SIZE(LX, LY, LZ) conv2d_direct(GLOBAL const ELEM *RESTRICT x, GLOBAL c
     LOCAL_ALIGNED SUM ws[W_STAGE];
     LOCAL_ARRAY SUM xs[X_STAGED];
     STRIPS_PLACE;
-    GLOBAL const ELEM *const weights = W_FIRST;
+    GLOBAL const ELEM *STEPPED weights = W_FIRST;
     SUMS_ARRAY(acc);
     KNOW_PIXELS;
 
     POISON_LOCAL(xs, X_STAGED, item, ITEMS);
     POISON_LOCAL(ws, W_STAGE, item, ITEMS);
+    CLEAR_X(xs, 1)
     EACH_OUTPUT acc[g][n][f / F_LANES][i][j] = SUMS_OF(0);
     for (int step = FIRST_STEP; step < LAST_STEP; step++) {
         STAGE_X(xs, step)

@@ -68,18 +68,38 @@ KERNEL WG_SIZE(PACK_WG, 1, 1) i8_pack_x(GLOBAL const char *RESTRICT x, GLOBAL in
 #define AHEAD_X (DBUF_X && X_KNOWN)
 #define AHEAD_W (DBUF_W && EACH(W_STAGE / 4) == W_HELD)
 
+/* Where this stage and the next one lie in two buffers. */
+#ifdef TUNE_CUDA
+#define TURNS_BEGIN int turn_x = 0, turn_w = 0;
+#define TURNS_END                                                                                                      \
+    turn_x ^= DBUF_X * X_STAGED;                                                                                       \
+    turn_w ^= DBUF_W * W_STAGE;
+#define THIS_X turn_x
+#define THIS_W turn_w
+#define NEXT_X (turn_x ^ X_STAGED)
+#define NEXT_W (turn_w ^ W_STAGE)
+#else
+#define TURNS_BEGIN
+#define TURNS_END
+#define THIS_X (step - FIRST_STEP) % (1 + DBUF_X) * X_STAGED
+#define THIS_W (step - FIRST_STEP) % (1 + DBUF_W) * W_STAGE
+#define NEXT_X (step + 1 - FIRST_STEP) % 2 * X_STAGED
+#define NEXT_W (step + 1 - FIRST_STEP) % 2 * W_STAGE
+#endif
+
 KERNEL WG_SIZE(LX, LY, LZ) conv2d_i8(GLOBAL const int *RESTRICT x, GLOBAL const int *RESTRICT wp, OUT_PARAMS)
 {
     LOCAL_ALIGNED int ws[(1 + DBUF_W) * W_STAGE];
     LOCAL_ARRAY int xs[(1 + DBUF_X) * X_STAGED];
     STRIPS_PLACE;
-    GLOBAL const int *const weights = W_FIRST;
+    GLOBAL const int *STEPPED weights = W_FIRST;
     HELD held_x[X_HELD], held_w[W_HELD * 4];
     int acc[G_V][I_OWN][F_OWN][Y_OWN][X_OWN][N_UNIT];
     KNOW_PIXELS;
 
     POISON_LOCAL(xs, (1 + DBUF_X) * X_STAGED, item, ITEMS);
     POISON_LOCAL(ws, (1 + DBUF_W) * W_STAGE, item, ITEMS);
+    CLEAR_X(xs, 1 + DBUF_X)
     EACH_OUTPUT
     UNROLL
     for (int a = 0; a < N_UNIT; a++)
@@ -90,9 +110,10 @@ KERNEL WG_SIZE(LX, LY, LZ) conv2d_i8(GLOBAL const int *RESTRICT x, GLOBAL const 
 #if DBUF_W
     STAGE_W(ws, FIRST_STEP)
 #endif
+    TURNS_BEGIN
     for (int step = FIRST_STEP; step < LAST_STEP; step++) {
-        LOCAL int *const next_x = xs + (step + 1 - FIRST_STEP) % 2 * X_STAGED;
-        LOCAL int *const next_w = ws + (step + 1 - FIRST_STEP) % 2 * W_STAGE;
+        LOCAL int *const next_x = xs + NEXT_X;
+        LOCAL int *const next_w = ws + NEXT_W;
 
 #if !DBUF_X
         STAGE_X(xs, step)
@@ -123,17 +144,16 @@ KERNEL WG_SIZE(LX, LY, LZ) conv2d_i8(GLOBAL const int *RESTRICT x, GLOBAL const 
                     for (int g = 0; g < G_V; g++)
                         UNROLL
                         for (int n = 0; n < I_OWN; n++) {
-                            LOCAL const int *image = xs + (step - FIRST_STEP) % (1 + DBUF_X) * X_STAGED +
-                                                     ((OWN(n, I_T, I_R, nt) * G_V + g) * RC_I + c) * IH * IW +
-                                                     r * DH * IW + s * DW;
+                            LOCAL const int *image = xs + THIS_X + ((OWN(n, I_T, I_R, nt) * G_V + g) * RC_I + c) * IH * IW + r * DH * IW +
+                                                     s * DW;
 
                             UNROLL
                             for (int f = 0; f < F_OWN; f++) {
                                 int weight[N_UNIT];
 
                                 LOCAL_GET(N_UNIT,
-                                          ws + (step - FIRST_STEP) % (1 + DBUF_W) * W_STAGE +
-                                              (((g * RC_I + c) * RY_I + r) * RX_I + s) * W_ROW + OWN(f, F_T, F_R, ft) * N_UNIT,
+                                          ws + THIS_W + (((g * RC_I + c) * RY_I + r) * RX_I + s) * W_ROW +
+                                              OWN(f, F_T, F_R, ft) * N_UNIT,
                                           weight);
                                 UNROLL
                                 for (int i = 0; i < Y_OWN; i++)
@@ -159,6 +179,7 @@ KERNEL WG_SIZE(LX, LY, LZ) conv2d_i8(GLOBAL const int *RESTRICT x, GLOBAL const 
 #if !(DBUF_X && DBUF_W)
         BARRIER();
 #endif
+        TURNS_END
     }
     EACH_OUTPUT
     {

@@ -49,7 +49,7 @@ KERNEL WG_SIZE(LX, LY, LZ) deformable_direct(GLOBAL const ELEM *RESTRICT x, GLOB
     LOCAL_ALIGNED SUM ws[W_STAGE];
     LOCAL_ARRAY SUM xs[STAGED * PIXELS];
     STRIPS_PLACE;
-    GLOBAL const ELEM *const weights = W_FIRST;
+    GLOBAL const ELEM *STEPPED weights = W_FIRST;
     SUMS_ARRAY(acc);
 
     POISON_LOCAL(xs, STAGED * PIXELS, item, ITEMS);

@@ -116,8 +116,9 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
-    (void)w;
-    return i8_fallback(true, d, s, out);
+    const struct conv_shape z = row_of(w);
+
+    return i8_fallback(&z, true, d, s, out);
 }
 
 static void program(struct build *b)

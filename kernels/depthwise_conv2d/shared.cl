@@ -28,7 +28,7 @@ KERNEL WG_SIZE(LX, LY, LZ) depthwise_shared(GLOBAL const ELEM *RESTRICT x, GLOBA
     LOCAL_ALIGNED SUM ws[W_STAGE];
     LOCAL_ARRAY SUM xs[F_STAGED];
     STRIPS_PLACE;
-    GLOBAL const ELEM *const weights = W_FIRST;
+    GLOBAL const ELEM *STEPPED weights = W_FIRST;
     SUMS_ARRAY(acc);
 
     POISON_LOCAL(xs, F_STAGED, item, ITEMS);

@@ -550,6 +550,38 @@ static void what_has_no_words_here_is_told(void **state)
     }
 }
 
+#define CONV_OF_32                                                                                                     \
+    "[[\"TENSOR\",[32,64,8,8],\"int8\"],[\"TENSOR\",[64,64,1,1],\"int8\"],[1,1],[0,0],[1,1],\"NCHW\",\"int32\"]"
+#define IMAGES(cut)                                                                                                    \
+    "[\"tile_n\",\"sp\"," cut "],[\"tile_f\",\"sp\",[-1,1,4,2]],[\"tile_y\",\"sp\",[-1,1,1,1]],"                       \
+    "[\"tile_x\",\"sp\",[-1,1,4,1]],[\"tile_rc\",\"sp\",[-1,8]],[\"tile_ry\",\"sp\",[-1,1]],[\"tile_rx\",\"sp\",[-1,"  \
+    "1]],"                                                                                                             \
+    "[\"reorder_inner\",\"re\",[0,1,2]],[\"AA_double_buffer\",\"ot\",1],[\"WW_double_buffer\",\"ot\",1],"              \
+    "[\"fuse_yx\",\"ot\",1],[\"auto_unroll_max_step\",\"ot\",0]"
+
+/* As bests of a GTX 1080 at batches of 16 and 32 have them. */
+static void images_of_a_batch_are_cut_as_far_as_recorded_bests(void **state)
+{
+    static const struct {
+        const char *line, *knob;
+        int value;
+    } cuts[] = {
+        {LINE(CUDA, "conv2d_NCHWc_int8.cuda", CONV_OF_32, IMAGES("[-1,16,1,1]"), OK), "n_v", 16},
+        {LINE(CUDA, "conv2d_NCHWc_int8.cuda", CONV_OF_32, IMAGES("[-1,1,32,1]"), OK), "n_t", 32},
+        {LINE(CUDA, "conv2d_NCHWc_int8.cuda", CONV_OF_32, IMAGES("[-1,1,1,8]"), OK), "n_r", 8},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cuts / sizeof cuts[0]; i++) {
+        struct reading r = read_row("autotvm", cuts[i].line);
+
+        if (r.e)
+            fail_msg("%s: %s", cuts[i].knob, r.why.text);
+        assert_int_equal((int)number_of(r.record.knobs, cuts[i].knob), cuts[i].value);
+        record_fini(&r.record);
+    }
+}
+
 static struct record dense_record(void)
 {
     struct reading r = read_row("autotvm", LINE(MALI, "dense.mali", DENSE, KNOBS, OK));
@@ -674,6 +706,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_becomes_a_record_with_time_knobs_and_device),
         cmocka_unit_test(what_has_no_words_here_is_told),
+        cmocka_unit_test(images_of_a_batch_are_cut_as_far_as_recorded_bests),
         cmocka_unit_test(a_record_of_ours_comes_back_as_it_went),
         cmocka_unit_test(a_changed_line_is_believed),
         cmocka_unit_test(what_tvm_cannot_hold_is_refused),

@@ -416,6 +416,22 @@ static void parts_of_sums_have_no_more_bytes_than_their_layer(void **state)
     assert_true(default_on_h100("conv2d/i8", i8, "unroll_step") > 0);
 }
 
+static void stages_of_default_strips_have_many_terms(void **state)
+{
+    static const char small[] = "conv2d f32 n=1 c=256 h=14 w=14 k=256 r=3 s=3 pad=1";
+    static const char short_rows[] = "conv2d i8 n=1 c=512 h=7 w=7 k=2048 r=1 s=1 layout=nchw4c";
+    static const char stem[] = "conv2d f32 n=1 c=3 h=224 w=224 k=64 r=7 s=7 stride=2 pad=3";
+
+    (void)state;
+    assert_int_equal(default_on_h100("conv2d/direct", small, "rc_i"), 8);
+    assert_int_equal(default_on_h100("conv2d/direct", small, "ry_i"), 3);
+    assert_int_equal(default_on_h100("conv2d/direct", stem, "rx_i"), 7);
+    assert_int_equal(default_on_h100("conv2d/direct", stem, "ry_i"), 1);
+    assert_int_equal(default_on_h100("conv2d/i8", short_rows, "rc_i"), 16);
+    assert_int_equal(default_on_h100("conv2d/i8", short_rows, "x_r"), 2);
+    assert_int_equal(default_on_h100("conv2d/i8", short_rows, "x_t"), 4);
+}
+
 /* Bytes of sums in parts over those of the layer's own tensors, of the default on `d`; 0: not this template's. */
 static double parts_of_default(const char *id, const char *text, const struct device_desc *d)
 {
@@ -571,6 +587,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(forms_for_cpus_refuse_cuda_devices),
         cmocka_unit_test(no_default_of_three_networks_writes_more_parts_than_twice_its_layer),
         cmocka_unit_test(parts_of_sums_have_no_more_bytes_than_their_layer),
+        cmocka_unit_test(stages_of_default_strips_have_many_terms),
         cmocka_unit_test(equal_configs_give_equal_programs),
         cmocka_unit_test(licences_are_no_part_of_programs),
     };

@@ -296,7 +296,7 @@ static enum err get_knobs(const struct field *f, cJSON *object, cJSON *item, str
         return wrong_type(f, "an object such as {\"vc\":4}", why);
     cJSON_ArrayForEach(knob, item)
     {
-        if (!cJSON_IsNumber(knob) && !cJSON_IsString(knob))
+        if (!cJSON_IsString(knob) && !(cJSON_IsNumber(knob) && isfinite(knob->valuedouble)))
             return why_set(why, ERR_INPUT, "'%s': knob '%.60s' is neither a number nor a word", f->name, knob->string);
     }
     cJSON_Delete(r->knobs);

@@ -527,6 +527,8 @@ static void members_are_taken_up_to_their_bounds(void **state)
         {"\"ts\":-9007199254740992", true},
         {"\"ts\":9007199254740994", false},
         {"\"se\":1e999", false},
+        {"\"knobs\":{\"a\":1e308}", true},
+        {"\"knobs\":{\"a\":1e309}", false},
         {"\"se\":null", true},
         {"\"se\":\"1\"", false},
         {"\"program\":\"\"", true},

@@ -205,7 +205,7 @@ DEVICE uint inside(int from, int step, int n, int size)
             if (W_STAGE / 4 % ITEMS == 0 || i * ITEMS + id < W_STAGE / 4) {                                            \
                 DO(4, weights + i * ITEMS * 4, held_w + i * 4, to_w_ + i * ITEMS * 4);                                 \
             }                                                                                                          \
-        if (CAT(DO, _READS) && (step) + 1 < steps) {                                                                   \
+        if (CAT(DO, _READS) && GOES_ON(step, steps)) {                                                                 \
             weights += W_STAGE;                                                                                        \
             NEXT_STAGE;                                                                                                \
         }                                                                                                              \

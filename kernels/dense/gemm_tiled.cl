@@ -118,7 +118,7 @@ KERNEL WG_SIZE(16, 4, 1) gemm_tiled_pack_x(GLOBAL const ELEM *RESTRICT x, GLOBAL
                                                                                                                        \
         DO(VWM, from_a + (k * MP + m), held_a + i * VWM, (to) + k * MWG + m);                                          \
     }                                                                                                                  \
-    if (CAT(DO, _READS) && (step) + 1 < STEPS)                                                                         \
+    if (CAT(DO, _READS) && GOES_ON(step, STEPS))                                                                       \
         from_a += KWG * MP;
 #define EACH_OF_B(step, DO, to)                                                                                               \
     UNROLL                                                                                                             \
@@ -127,7 +127,7 @@ KERNEL WG_SIZE(16, 4, 1) gemm_tiled_pack_x(GLOBAL const ELEM *RESTRICT x, GLOBAL
                                                                                                                        \
         DO(VEC, from_b + (k * NP + n), held_b + i * VEC, (to) + k * NWG + n);                                          \
     }                                                                                                                  \
-    if (CAT(DO, _READS) && (step) + 1 < STEPS)                                                                         \
+    if (CAT(DO, _READS) && GOES_ON(step, STEPS))                                                                       \
         from_b += KWG * NP;
 #if SA
 #define STAGE_A(step, DO, to) EACH_OF_A(step, DO, to)

@@ -20,7 +20,7 @@
 #define MAX_LISTING ((size_t)64 << 20)
 #define MAX_JOBS 1024
 #define MAX_S 300
-#define N_COLUMNS 10
+#define N_COLUMNS 11
 #define TEXT_BYTES 200
 #define OLDER 75 /* before it: CUDA 12's tools */
 
@@ -29,8 +29,9 @@ struct budget {
     char template_id[TEXT_BYTES], workload[TEXT_BYTES], config[TEXT_BYTES];
     int sm;
     int registers, spill_bytes;
-    int math_percent; /* of the loop, at the least */
-    int a_copy;       /* instructions for one fetch, at the most */
+    int math_percent;  /* of the loop, at the least */
+    int a_copy;        /* instructions for one fetch, at the most */
+    int ahead_percent; /* of products between the last fetch and the write that waits for it, at the least */
     int copy_bytes, store_bytes;
 };
 
@@ -157,8 +158,9 @@ static void add_row(struct budgets *g, char cells[N_COLUMNS][TEXT_BYTES])
                        .spill_bytes = number_of(cells[5]),
                        .math_percent = number_of(cells[6]),
                        .a_copy = number_of(cells[7]),
-                       .copy_bytes = number_of(cells[8]),
-                       .store_bytes = number_of(cells[9])};
+                       .ahead_percent = number_of(cells[8]),
+                       .copy_bytes = number_of(cells[9]),
+                       .store_bytes = number_of(cells[10])};
     char *rest = cells[3];
 
     memcpy(b.template_id, cells[0], TEXT_BYTES);
@@ -249,8 +251,9 @@ static bool read_found(const char *text, struct found *f)
 {
     struct sass_counts *c = &f->counts;
 
-    return sscanf(text, "sass %63s %d %d %d %d %d %d %d %d", c->kernel, &c->n_loop, &c->n_math, &c->n_copies,
-                  &c->n_copying, &c->copy_bytes, &c->store_bytes, &f->registers, &f->spill_bytes) == 9;
+    return sscanf(text, "sass %63s %d %d %d %d %d %d %d %d %d", c->kernel, &c->n_loop, &c->n_math, &c->n_copies,
+                  &c->n_copying, &c->ahead_percent, &c->copy_bytes, &c->store_bytes, &f->registers,
+                  &f->spill_bytes) == 10;
 }
 
 static void work(size_t i, struct buf *answer, void *arg)
@@ -263,8 +266,8 @@ static void work(size_t i, struct buf *answer, void *arg)
     if (find_out(g, g->missing[i], &f, &why))
         (void)buf_printf(answer, "%s", why.text);
     else
-        (void)buf_printf(answer, "sass %s %d %d %d %d %d %d %d %d", c->kernel, c->n_loop, c->n_math, c->n_copies,
-                         c->n_copying, c->copy_bytes, c->store_bytes, f.registers, f.spill_bytes);
+        (void)buf_printf(answer, "sass %s %d %d %d %d %d %d %d %d %d", c->kernel, c->n_loop, c->n_math, c->n_copies,
+                         c->n_copying, c->ahead_percent, c->copy_bytes, c->store_bytes, f.registers, f.spill_bytes);
 }
 
 /* Compiles what is not kept; answers go to the verdicts, words of failures to their jobs. */
@@ -326,12 +329,13 @@ static bool judge(const struct budgets *g, const struct budget *b, const struct 
     good &= within(b, "spilled bytes", f->spill_bytes, b->spill_bytes, false);
     good &= within(b, "percent of the loop that are products", percent, b->math_percent, true);
     good &= within(b, "instructions a copy", a_copy, b->a_copy, false);
+    good &= within(b, "percent of products between fetch and write", c->ahead_percent, b->ahead_percent, true);
     good &= within(b, "bytes of a copy", c->copy_bytes, b->copy_bytes, true);
     good &= within(b, "bytes of a store", c->store_bytes, b->store_bytes, true);
     if (g->options->shows)
-        printf("| %s | %s | %s | %d | %d | %d | %d | %d | %d | %d | %s %d / %d\n", b->template_id, b->workload,
-               b->config, b->sm, f->registers, f->spill_bytes, percent, a_copy, c->copy_bytes, c->store_bytes,
-               c->kernel, c->n_math, c->n_loop);
+        printf("| %s | %s | %s | %d | %d | %d | %d | %d | %d | %d | %d | %s %d / %d\n", b->template_id, b->workload,
+               b->config, b->sm, f->registers, f->spill_bytes, percent, a_copy, c->ahead_percent, c->copy_bytes,
+               c->store_bytes, c->kernel, c->n_math, c->n_loop);
     return good;
 }
 

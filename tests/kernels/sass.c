@@ -13,7 +13,7 @@
 #define MAX_LINES 1000000
 #define MAX_LABEL 80
 
-enum kind { OTHER, MATH, SHARED_READ, COPY, STORE, NOTHING };
+enum kind { OTHER, MATH, SHARED_READ, SHARED_WRITE, COPY, STORE, NOTHING };
 
 /* An instruction, or where a label stands (kind NOTHING). */
 struct line {
@@ -38,10 +38,11 @@ static enum kind kind_of(const char *opcode, size_t n)
     static const struct {
         const char *name;
         enum kind kind;
-    } table[] = {{"HMMA", MATH},       {"IMMA", MATH},        {"HGMMA", MATH}, {"IGMMA", MATH}, {"QGMMA", MATH},
-                 {"FFMA", MATH},       {"FFMA2", MATH},       {"HFMA2", MATH}, {"IDP", MATH},   {"DFMA", MATH},
-                 {"LDS", SHARED_READ}, {"LDSM", SHARED_READ}, {"LDG", COPY},   {"LD", COPY},    {"LDGSTS", COPY},
-                 {"UTMALDG", COPY},    {"UBLKCP", COPY},      {"STG", STORE},  {"ST", STORE},   {"NOP", NOTHING}};
+    } table[] = {{"HMMA", MATH},       {"IMMA", MATH},        {"HGMMA", MATH},       {"IGMMA", MATH}, {"QGMMA", MATH},
+                 {"FFMA", MATH},       {"FFMA2", MATH},       {"HFMA2", MATH},       {"IDP", MATH},   {"DFMA", MATH},
+                 {"LDS", SHARED_READ}, {"LDSM", SHARED_READ}, {"STS", SHARED_WRITE}, {"LDG", COPY},   {"LD", COPY},
+                 {"LDGSTS", COPY},     {"UTMALDG", COPY},     {"UBLKCP", COPY},      {"STG", STORE},  {"ST", STORE},
+                 {"NOP", NOTHING}};
 
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
         if (strlen(table[i].name) == n && strncmp(table[i].name, opcode, n) == 0)
@@ -211,6 +212,25 @@ static bool find_copies(const struct function *f, const struct loop *loops, size
     return found;
 }
 
+/* Of a loop's products, per cent that stand between the last fetch that is in no loop within it and the next write to
+ * shared memory, which waits for it; the loop goes round. */
+static int ahead_percent(const struct function *f, const struct loop *loops, size_t n, struct loop in)
+{
+    const int n_math = count(f, in, MATH);
+    size_t i = in.last, left;
+    int n_ahead = 0;
+
+    while (i > in.first && (f->lines[i].kind != COPY || is_inside(loops, n, in, i)))
+        i--;
+    for (left = in.last - in.first; left > 0; left--) {
+        i = i < in.last ? i + 1 : in.first;
+        if (f->lines[i].kind == SHARED_WRITE)
+            break;
+        n_ahead += f->lines[i].kind == MATH;
+    }
+    return n_math ? 100 * n_ahead / n_math : 0;
+}
+
 /* Counts the copies of a loop without those within it. */
 static void count_copies(const struct function *f, const struct loop *loops, size_t n, struct loop in,
                          struct sass_counts *out)
@@ -219,7 +239,8 @@ static void count_copies(const struct function *f, const struct loop *loops, siz
 
     count_own(f, loops, n, in, counts);
     out->n_copies = counts[COPY];
-    out->n_copying = counts[OTHER] + counts[COPY] + counts[STORE];
+    out->n_copying = counts[OTHER] + counts[SHARED_WRITE] + counts[COPY] + counts[STORE];
+    out->ahead_percent = ahead_percent(f, loops, n, in);
     for (size_t i = in.first; i <= in.last; i++)
         if (f->lines[i].kind == COPY && !is_inside(loops, n, in, i) &&
             (!out->copy_bytes || f->lines[i].bytes < out->copy_bytes))

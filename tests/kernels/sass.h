@@ -15,6 +15,8 @@ struct sass_counts {
                            of all of it */
     int n_copies;       /* fetches from global memory in the smallest loop with any, that one or one around it */
     int n_copying;      /* instructions there but for inner loops, products and reads of shared memory */
+    int ahead_percent;  /* of the products in that loop, and in those within it: those between the last fetch and the
+                           next  write to shared memory, the loop going round. Without such writes: all */
     int copy_bytes;     /* of the narrowest of those fetches; 0 = none */
     int store_bytes;    /* of the kernel's narrowest write to global memory; 0 = none */
 };

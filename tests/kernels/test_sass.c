@@ -75,6 +75,24 @@ static void products_of_a_loop_are_its_own(void **state)
     assert_int_equal(c.n_copying, 3); /* LDG HFMA2 BRA */
 }
 
+/* Of four products one stands between the last fetch and the write that waits for it, or all; three where the loop was
+ * turned. */
+static void products_ahead_of_a_write_are_told(void **state)
+{
+    const char *three = AT "FFMA R1, R8, R9, R1 ;\n" AT "FFMA R2, R8, R9, R2 ;\n" AT "FFMA R3, R8, R9, R3 ;\n",
+               *one = AT "FFMA R1, R8, R9, R1 ;\n", *fetch = AT "@P2 LDG.E R4, [R2.64] ;\n",
+               *write = AT "STS.128 [R3], R4 ;\n", *end = AT "@P1 BRA `(.L_x_1) ;\n";
+    char late[1000], early[1000], turned[1000];
+
+    (void)state;
+    snprintf(late, sizeof late, HEAD ".L_x_1:\n%s%s%s%s%s%s", fetch, three, fetch, one, write, end);
+    snprintf(early, sizeof early, HEAD ".L_x_1:\n%s%s%s%s%s%s", fetch, fetch, three, one, write, end);
+    snprintf(turned, sizeof turned, HEAD ".L_x_1:\n%s%s%s%s%s", three, write, one, fetch, end);
+    assert_int_equal(counts(late).ahead_percent, 25);
+    assert_int_equal(counts(early).ahead_percent, 100);
+    assert_int_equal(counts(turned).ahead_percent, 75);
+}
+
 /* Of two functions, the one that multiplies; a branch ahead makes no loop. */
 static void the_kernel_that_multiplies_is_told(void **state)
 {
@@ -123,6 +141,7 @@ int main(void)
         cmocka_unit_test(a_loop_with_copies_is_counted),
         cmocka_unit_test(copies_lie_in_the_loop_around),
         cmocka_unit_test(products_of_a_loop_are_its_own),
+        cmocka_unit_test(products_ahead_of_a_write_are_told),
         cmocka_unit_test(the_kernel_that_multiplies_is_told),
         cmocka_unit_test(instructions_that_are_issued_together_are_two),
         cmocka_unit_test(a_text_without_code_is_refused),

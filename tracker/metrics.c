@@ -94,6 +94,7 @@ static void totals(const struct tracker *t, struct buf *out)
     figure(out, "trials_leased", "gauge", "Trials leased.", n_leased);
     figure(out, "agents", "gauge", "Agents heard of lately.", agents_alive(t));
     figure(out, "sessions", "gauge", "Sessions known.", (int64_t)t->sessions.n);
+    figure(out, "replies_bytes", "gauge", "Replies kept for requests that are repeated.", (int64_t)t->answered_bytes);
     figure(out, "requests_total", "counter", "Requests received.", s->requests);
     figure(out, "requests_refused_total", "counter", "Requests answered with an error.", s->refused);
     figure(out, "grants_total", "counter", "Trials granted.", s->grants);

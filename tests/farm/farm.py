@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """farm.py - what the farm tests in Python share: a folder DIR and processes that are gone when the test ends, a PostgreSQL server, trackers, `tune` as users
 see it. The first argument of the test is the folder of the programs."""
+import contextlib
 import glob
 import os
 import pwd
@@ -116,11 +117,18 @@ def key_of(part, n=0):
     return [k for k in (f"board-{i}" for i in range(100)) if 1 + crc32c(k) % 2 == part][n]
 
 
+def free_ports(n):
+    """So many ports of this machine that nobody has now."""
+    with contextlib.ExitStack() as held:
+        sockets = [held.enter_context(socket.socket()) for _ in range(n)]
+        for s in sockets:
+            s.bind(("127.0.0.1", 0))
+        return [s.getsockname()[1] for s in sockets]
+
+
 class Tracker:
     def __init__(self, name, *options, programs=BIN):
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            self.port = s.getsockname()[1]
+        self.port = free_ports(1)[0]
         self.name, self.options, self.url, self.programs = name, options, f"tcp://127.0.0.1:{self.port}", programs
         self.start()
 

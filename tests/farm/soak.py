@@ -17,6 +17,7 @@ import argparse
 import collections
 import glob
 import gzip
+import http.client
 import json
 import os
 import random
@@ -29,9 +30,10 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.request
 
 sys.dont_write_bytecode = True
-from farm import BIN, DIR, ENV, PROCESSES, Server, Tracker, end_all, key_of, need, start, tune, until
+from farm import BIN, DIR, ENV, PROCESSES, Server, Tracker, end_all, free_ports, key_of, need, start, tune, until
 
 DEADLY = {-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS, -signal.SIGFPE, -signal.SIGILL, -signal.SIGSYS, -signal.SIGTRAP}
 N_VALUES = 14  # of each of the four knobs of a space
@@ -64,7 +66,8 @@ def left_over():
 
 
 class Watch(threading.Thread):
-    """Looks at the processes every few seconds; by (name, pid) the figures over time."""
+    """Looks at the processes every few seconds; by (name, pid) the figures over time. Replies that a tracker keeps (10 minutes, 16 MiB at most) are as many as
+    users ask for, and no growth: they are taken off."""
 
     def __init__(self, named, every_s):
         super().__init__(daemon=True)
@@ -73,10 +76,10 @@ class Watch(threading.Thread):
 
     def run(self):
         while True:
-            for name, pid in self.named():
-                f = figures(pid)
-                if f:
-                    self.seen[name, pid].append((time.monotonic(), f))
+            for name, pid, kept in self.named():
+                f, kept_mib = figures(pid), kept()
+                if f and kept_mib is not None:
+                    self.seen[name, pid].append((time.monotonic(), (f[0] - kept_mib, f[1], f[2])))
             time.sleep(self.every_s)
 
     def check(self, window_s, least_s):
@@ -116,6 +119,16 @@ def write_space(name, cost_ms):
             f.write(f"{','.join(map(str, v))},{'runtime' if bad else 'ok'},{ms},{cost_ms},5,1,2,0\n")
 
 
+def replies_mib(port):
+    """What a tracker keeps; 0 of one that does not say, None of one that does not answer."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=1) as r:
+            found = re.search(r"^tune_tracker_replies_bytes (\d+)$", r.read().decode(), re.M)
+        return int(found[1]) / 2**20 if found else 0
+    except (OSError, http.client.HTTPException):
+        return None
+
+
 class Agent:
     def __init__(self, name, key, space, programs):
         self.name, self.key, self.space, self.programs = name, key, space, programs
@@ -145,7 +158,10 @@ class Soak:
         self.disk = self.mount() if not self.server else None
         self.store = self.server.address + "&options=-cidle_session_timeout%3D20s" if self.server else f"{self.disk or DIR}/store"
         more = ["--standby", "--parts", "2"] if self.server else []
-        self.trackers = [Tracker(f"tracker-{i}", *more, "--store", self.store, "--lease", "5", "--workers", "12", programs=self.versions[-1]) for i in range(3 if self.server else 1)]
+        n_trackers = 3 if self.server else 1
+        self.ports = free_ports(n_trackers)
+        more += ["--store", self.store, "--lease", "5", "--workers", "12"]
+        self.trackers = [Tracker(f"tracker-{i}", *more, "--http", f"127.0.0.1:{self.ports[i]}", programs=self.versions[-1]) for i in range(n_trackers)]
         until(self.served, "the trackers serve")
         ENV["TUNE_TRACKER"] = ",".join(t.url for t in self.trackers)
         self.keys = [key_of(1), key_of(2)] if self.server else ["alpha", "beta"]
@@ -171,12 +187,15 @@ class Soak:
         return sum(t.listens() for t in self.trackers) == min(2, len(self.trackers))
 
     def named(self):
-        for t in self.trackers:
-            yield t.name if t.listens() else t.name + ", standby", t.process.pid
+        for t, port in zip(self.trackers, self.ports):
+            if t.listens():
+                yield t.name, t.process.pid, lambda: replies_mib(port)
+            else:
+                yield t.name + ", standby", t.process.pid, lambda: 0
             for c in children(t.process.pid):
-                yield "work of " + t.name, c
+                yield "work of " + t.name, c, lambda: 0
         for a in self.agents:
-            yield a.name, a.process.pid
+            yield a.name, a.process.pid, lambda: 0
 
     def spent(self):
         return (time.monotonic() - self.began) / self.o.seconds

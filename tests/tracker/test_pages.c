@@ -64,6 +64,7 @@ static void the_figures_are_those_of_what_happened(void **state)
     expect_figure(text, "trials_leased", "gauge", 1);
     expect_figure(text, "agents", "gauge", 1);
     expect_figure(text, "sessions", "gauge", 1);
+    expect_figure(text, "replies_bytes", "gauge", (int64_t)r->t->answered_bytes);
     expect_figure(text, "requests_total", "counter", r->n_ids);
     expect_figure(text, "requests_refused_total", "counter", 1);
     expect_figure(text, "grants_total", "counter", 4);

@@ -71,7 +71,7 @@ static void program(struct build *b)
 const struct template deformable_direct = {
     .id = "deformable_conv2d/direct",
     .stages = true,
-    .version = 4,
+    .version = 5,
     .summary = "GPU: samples and weights staged in local memory, strips of outputs a work-item",
     .fit = fit,
     .space = space,

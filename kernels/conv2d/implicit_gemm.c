@@ -367,7 +367,7 @@ static void program(struct build *b)
 const struct template conv2d_implicit_gemm = {
     .id = "conv2d/implicit_gemm",
     .stages = true,
-    .version = 1,
+    .version = 2,
     .summary = "GPU: matrix product over patches that are gathered while loading, their addresses known beforehand",
     .fit = fit,
     .space = space,

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAX_INCLUDES 4
+#define MAX_INCLUDES 6
 #define MAX_KERNEL_TEXT ((size_t)1 << 20)
 
 static char kernel_dir[PATH_MAX];

@@ -78,6 +78,8 @@ KERNEL WG_SIZE(PACK_WG, 1, 1) i8_pack_x(GLOBAL const char *RESTRICT x, GLOBAL in
 #define THIS_W turn_w
 #define NEXT_X (turn_x ^ X_STAGED)
 #define NEXT_W (turn_w ^ W_STAGE)
+#define IF_NEXT /* none: gemm/stages.clh tells why; the last stage is fetched again */
+#define NEXT_STEP (step + 1 < LAST_STEP ? step + 1 : step)
 #else
 #define TURNS_BEGIN
 #define TURNS_END
@@ -85,6 +87,8 @@ KERNEL WG_SIZE(PACK_WG, 1, 1) i8_pack_x(GLOBAL const char *RESTRICT x, GLOBAL in
 #define THIS_W (step - FIRST_STEP) % (1 + DBUF_W) * W_STAGE
 #define NEXT_X (step + 1 - FIRST_STEP) % 2 * X_STAGED
 #define NEXT_W (step + 1 - FIRST_STEP) % 2 * W_STAGE
+#define IF_NEXT if (step + 1 < LAST_STEP)
+#define NEXT_STEP (step + 1)
 #endif
 
 KERNEL WG_SIZE(LX, LY, LZ) conv2d_i8(GLOBAL const int *RESTRICT x, GLOBAL const int *RESTRICT wp, OUT_PARAMS)
@@ -121,19 +125,26 @@ KERNEL WG_SIZE(LX, LY, LZ) conv2d_i8(GLOBAL const int *RESTRICT x, GLOBAL const 
 #if !DBUF_W
         STAGE_W(ws, step)
 #endif
-        BARRIER();
-        if (step + 1 < LAST_STEP) {
+        IF_NEXT
+        {
 #if AHEAD_X
-            FETCH_X(held_x, 0, step + 1)
-#elif DBUF_X
-            STAGE_X(next_x, step + 1)
+            FETCH_X(held_x, 0, NEXT_STEP)
 #endif
 #if AHEAD_W
-            FETCH_W(held_w, 0, step + 1)
-#elif DBUF_W
+            FETCH_W(held_w, 0, NEXT_STEP)
+#endif
+        }
+        BARRIER();
+#if DBUF_X && !AHEAD_X || DBUF_W && !AHEAD_W
+        if (step + 1 < LAST_STEP) {
+#if DBUF_X && !AHEAD_X
+            STAGE_X(next_x, step + 1)
+#endif
+#if DBUF_W && !AHEAD_W
             STAGE_W(next_w, step + 1)
 #endif
         }
+#endif
         LOOP_STAGED
         for (int c = 0; c < RC_I; c++)
             LOOP_STAGED
@@ -168,7 +179,8 @@ KERNEL WG_SIZE(LX, LY, LZ) conv2d_i8(GLOBAL const int *RESTRICT x, GLOBAL const 
                                     }
                             }
                         }
-        if (step + 1 < LAST_STEP) {
+        IF_NEXT
+        {
 #if AHEAD_X
             PUT_X(held_x, 0, next_x)
 #endif

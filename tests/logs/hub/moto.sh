@@ -8,7 +8,19 @@ if [ ! -x "$python" ] || ! "$python" -c 'import moto.server' 2>/dev/null; then
 fi
 
 port=$(free_port)
-"$python" -m moto.server -H 127.0.0.1 -p "$port" >"$dir/moto.out" 2>&1 &
+# One request at a time: moto looks at If-Match and stores in two steps.
+"$python" - "$port" >"$dir/moto.out" 2>&1 <<'EOF' &
+import sys, threading
+from moto.server import DomainDispatcherApplication, create_backend_app
+from werkzeug.serving import run_simple
+app, lock = DomainDispatcherApplication(create_backend_app), threading.Lock()
+
+def one_at_a_time(environ, start_response):
+    with lock:
+        return list(app(environ, start_response))
+
+run_simple("127.0.0.1", int(sys.argv[1]), one_at_a_time, threaded=True)
+EOF
 children="$children $!"
 wait_port "$port"
 export AWS_ENDPOINT_URL="http://127.0.0.1:$port" AWS_REGION=eu-west-1

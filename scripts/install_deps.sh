@@ -20,7 +20,7 @@
 set -eu
 
 packages="gcc g++ libc6-dev cmake ninja-build pkg-config libnng-dev libcjson-dev libcurl4-openssl-dev libexpat1-dev libsqlite3-dev
-    libpq-dev libmbedtls-dev libcmocka-dev zlib1g-dev libonnx-dev libprotobuf-c-dev protobuf-c-compiler ocl-icd-opencl-dev pocl-opencl-icd oclgrind locales"
+    libpq-dev libmbedtls-dev libcmocka-dev zlib1g-dev libonnx-dev libprotobuf-c-dev protobuf-c-compiler ocl-icd-opencl-dev pocl-opencl-icd oclgrind iproute2 locales"
 peers=""
 nvrtc12=""
 nvdisasm=""

@@ -44,11 +44,36 @@ static enum err put(struct hub *h, const struct hub_url *u, const struct buf *by
     return e;
 }
 
-static enum err get(struct hub *h, const struct hub_url *u, struct load *l, struct why *why)
+/* Of a folder that does not have the probe either nothing is known: another bucket, another prefix, one that is gone.
+ */
+static enum err look_for_probe(struct hub *h, const struct hub_url *folder, struct why *why)
 {
     struct hub_object o;
-    enum err e = hub_get(h, u, &l->bytes, &o, why);
+    struct hub_url u;
+    struct buf bytes;
+    enum err e = hub_url_below(folder, CARRIER_PROBE, &u, why);
 
+    buf_init(&bytes, BLOB_MAX_BYTES);
+    if (!e)
+        e = hub_get(h, &u, &bytes, &o, why);
+    buf_fini(&bytes);
+    return e == ERR_NOT_FOUND ? ERR_UNREACHABLE : e;
+}
+
+static enum err get(struct hub *h, const struct hub_url *folder, const struct hub_url *u, struct load *l,
+                    struct why *why)
+{
+    struct hub_object o;
+    struct why probe = {""};
+    enum err e = hub_get(h, u, &l->bytes, &o, why),
+             known = e == ERR_NOT_FOUND ? look_for_probe(h, folder, &probe) : ERR_OK;
+
+    if (known) {
+        *why = probe;
+        return known;
+    }
+    if (e == ERR_INPUT) /* as of a redirection: nothing was seen of the blob */
+        return ERR_UNREACHABLE;
     if (e == ERR_LIMIT || (!e && strcmp(sha256_of(buf_text(&l->bytes), l->bytes.len).hex, l->name) != 0))
         e = why_set(why, ERR_INPUT, "%s: the store has another content there than the name says", u->text);
     return e;
@@ -66,7 +91,7 @@ static enum err carry(struct carrier *c)
     if (e)
         return e;
     return l->what == CARRY_PUT   ? put(c->hub, &u, &l->bytes, &l->why)
-           : l->what == CARRY_GET ? get(c->hub, &u, l, &l->why)
+           : l->what == CARRY_GET ? get(c->hub, &c->folder, &u, l, &l->why)
                                   : hub_delete(c->hub, &u, &l->why);
 }
 

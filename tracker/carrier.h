@@ -9,6 +9,8 @@
 
 #include <stdbool.h>
 
+#define CARRIER_PROBE "probe" /* in place of a blob's name: what a tracker sends at its start */
+
 enum carrying { CARRY_PUT, CARRY_GET, CARRY_DELETE };
 
 /* What is carried: the owner's while the carrier is not at work. */
@@ -17,8 +19,8 @@ struct load {
     char name[SHA256_HEX + 1]; /* "" = nothing */
     char part[16];             /* folder of the store: "part2/", or "" */
     struct buf bytes;          /* of PUT; out: of GET */
-    /* Out. PUT: ERR_OK when the store has given the same bytes back. GET: ERR_NOT_FOUND: it has none, ERR_INPUT: others
-     * than the name says. Else those of logs/hub/hub.h. */
+    /* Out. PUT: ERR_OK when the store has given the same bytes back. GET: ERR_NOT_FOUND: it has none, but the
+     * probe, ERR_INPUT: others than the name says. Else those of logs/hub/hub.h: ERR_UNREACHABLE and the like. */
     enum err e;
     struct why why;
 };

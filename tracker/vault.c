@@ -16,7 +16,6 @@
 #define MAX_SEND_PAUSE_MS 600000
 #define N_LOST 64
 #define LOST_WORDS 200
-#define PROBE "probe" /* in place of a blob's name: sent at the start, so that what is wrong is told then */
 
 /* A way to the S3 store, or from it. */
 struct way {
@@ -64,7 +63,7 @@ enum err vault_open(const struct vault_options *o, struct vault **out, struct wh
         return e;
     }
     probe = carrier_load(v->out.carrier, &done);
-    strcpy(probe->name, PROBE);
+    strcpy(probe->name, CARRIER_PROBE); /* so that what is wrong is told now */
     if (buf_puts(&probe->bytes, "of a tracker\n") == ERR_OK)
         carrier_go(v->out.carrier);
     *out = v;
@@ -200,7 +199,7 @@ static enum err end_sending(struct tracker *t, const struct load *l)
     static const char *const failed[] = {
         [CARRY_PUT] = "the S3 store does not take blob", [CARRY_DELETE] = "the S3 store does not forget blob"};
     struct vault *v = t->o.vault;
-    const bool is_blob = l->what == CARRY_PUT && strcmp(l->name, PROBE) != 0;
+    const bool is_blob = l->what == CARRY_PUT && strcmp(l->name, CARRIER_PROBE) != 0;
     enum err e = ERR_OK;
 
     if (l->e) {

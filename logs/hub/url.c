@@ -63,6 +63,20 @@ static enum err s3_origin(const char *bucket, size_t n_bucket, struct hub_url *o
     return n < (int)sizeof out->origin ? ERR_OK : why_set(why, ERR_LIMIT, "the S3 endpoint is too long");
 }
 
+/* Has a key a part that is "." or ".."? They would be taken out of the path, with what stands before, on the way. */
+static bool has_dots(const char *key)
+{
+    for (const char *at = key;; at++) {
+        const size_t n = strcspn(at, "/");
+
+        if ((n == 1 || n == 2) && strncmp(at, "..", n) == 0)
+            return true;
+        at += n;
+        if (!*at)
+            return false;
+    }
+}
+
 static enum err parse_s3(const char *text, struct hub_url *out, struct why *why)
 {
     const char *bucket = text + strlen("s3://"), *slash = strchr(bucket, '/');
@@ -72,6 +86,8 @@ static enum err parse_s3(const char *text, struct hub_url *out, struct why *why)
 
     if (!n_bucket)
         return why_set(why, ERR_INPUT, "%s: expected s3://bucket/key", text);
+    if (slash && has_dots(slash + 1))
+        return why_set(why, ERR_INPUT, "%s: no part of a key may be '.' or '..'", text);
     e = s3_origin(bucket, n_bucket, out, why);
     if (e)
         return e;

@@ -26,7 +26,7 @@ struct place {
     atomic_bool was_asked;                      /* for anything but the probe */
     atomic_bool is_proved;                      /* the probe was fetched */
     char said[8192];                            /* the tracker's log */
-    enum { HONEST, SWAPS, LOSES, FLIPS } store; /* what it makes of each object before that is fetched */
+    enum { HONEST, SWAPS, LOSES, GONE, FLIPS } store; /* what it makes of each object before that is fetched */
     atomic_bool was_told_to_forget;             /* an object */
 };
 static struct place place;
@@ -50,7 +50,7 @@ static void before_answer(struct server *s, const struct server_request *r, void
         return;
     if (place.store == SWAPS)
         server_put(s, r->target, "something else", 14);
-    else if (place.store == LOSES)
+    else if (place.store == GONE || (place.store == LOSES && !strstr(r->target, "/probe")))
         server_delete(s, r->target);
     else if (place.store == FLIPS)
         o->bytes[777] ^= 1;
@@ -420,6 +420,21 @@ static void what_the_store_lost_is_missing_until_somebody_puts_it(void **state)
     expect_away(0);
 }
 
+/* Another bucket, or one that was made anew: who wants a blob waits, and nothing is told as lost. */
+static void a_store_without_the_probe_has_lost_nothing(void **state)
+{
+    struct rig *r = *state;
+    const char *hex = put_away(r, 1, N_BLOB);
+
+    place.store = GONE;
+    ask(r, hex);
+    wait_until(&stats()->blobs_failed, 1);
+    said("/probe: 404 NoSuchKey");
+    assert_false(is_missing(r, hex));
+    ask(r, hex);
+    expect_away(1);
+}
+
 static void what_the_store_falsified_is_not_given_to_anybody(void **state)
 {
     struct rig *r = *state;
@@ -526,6 +541,7 @@ int main(void)
         AT_PLACE(a_store_that_keeps_other_bytes_is_seen_before_the_blob_leaves),
         AT_PLACE(who_asks_waits_while_the_store_fails),
         AT_PLACE(what_the_store_lost_is_missing_until_somebody_puts_it),
+        AT_PLACE(a_store_without_the_probe_has_lost_nothing),
         AT_PLACE(what_the_store_falsified_is_not_given_to_anybody),
         AT_PLACE(without_the_store_its_blobs_are_missing),
         AT_PLACE(a_tracker_that_dies_in_mid_transfer_loses_no_blob),

@@ -50,6 +50,7 @@ static void urls_become_what_is_asked_for(void **state)
                                                "%21%24%26%27%28%29%2A%2C%3B%3D%3A%40"},
         {"s3://bucket/k/a b+c%20.jsonl", "https://s3.us-east-1.amazonaws.com/bucket/k/a%20b%2Bc%2520.jsonl"},
         {"s3://bucket", "https://s3.us-east-1.amazonaws.com/bucket/"},
+        {"s3://bucket/..a/b../...", "https://s3.us-east-1.amazonaws.com/bucket/..a/b../..."},
     };
     struct hub_url u;
     struct why why = {""};
@@ -79,6 +80,9 @@ static void bad_urls_are_refused(void **state)
                                         "s3://",
                                         "s3:///key",
                                         "s3://bu cket/key",
+                                        "s3://b/../other/k",
+                                        "s3://b/k/..",
+                                        "s3://b/k/./l",
                                         "http://user:secret@h/a",
                                         "https://user@h/a",
                                         "http://h/a?x=1",

@@ -22,12 +22,12 @@
 struct place {
     struct rig rig;
     struct server server;
-    atomic_int silent;                          /* it does not answer requests whose method begins so; 0 = it does */
-    atomic_bool was_asked;                      /* for anything but the probe */
-    atomic_bool is_proved;                      /* the probe was fetched */
-    char said[8192];                            /* the tracker's log */
+    atomic_int silent;     /* it does not answer requests whose method begins so; 0 = it does */
+    atomic_bool was_asked; /* for anything but the probe */
+    atomic_bool is_proved; /* the probe was fetched */
+    char said[8192];       /* the tracker's log */
     enum { HONEST, SWAPS, LOSES, GONE, FLIPS } store; /* what it makes of each object before that is fetched */
-    atomic_bool was_told_to_forget;             /* an object */
+    atomic_bool was_told_to_forget;                   /* an object */
 };
 static struct place place;
 

@@ -139,11 +139,6 @@ static enum err find(const cJSON *object, const char *name, const cJSON **out, s
     return ERR_OK;
 }
 
-static bool has(const cJSON *object, const char *name)
-{
-    return cJSON_GetObjectItemCaseSensitive(object, name) != NULL;
-}
-
 void json_plain(cJSON *tree)
 {
     text_plain(tree->string, "");
@@ -236,7 +231,7 @@ enum err json_get_object(const cJSON *object, const char *name, const cJSON **ou
 
 enum err json_text_or(const cJSON *object, const char *name, const char *otherwise, const char **out, struct why *why)
 {
-    if (has(object, name))
+    if (json_has(object, name))
         return json_get_text(object, name, out, why);
     *out = otherwise;
     return ERR_OK;
@@ -245,7 +240,7 @@ enum err json_text_or(const cJSON *object, const char *name, const char *otherwi
 enum err json_i64_or(const cJSON *object, const char *name, int64_t otherwise, int64_t min, int64_t max, int64_t *out,
                      struct why *why)
 {
-    if (has(object, name))
+    if (json_has(object, name))
         return json_get_i64(object, name, min, max, out, why);
     *out = otherwise;
     return ERR_OK;
@@ -253,7 +248,7 @@ enum err json_i64_or(const cJSON *object, const char *name, int64_t otherwise, i
 
 enum err json_real_or(const cJSON *object, const char *name, double otherwise, double *out, struct why *why)
 {
-    if (has(object, name))
+    if (json_has(object, name))
         return json_get_real(object, name, out, why);
     *out = otherwise;
     return ERR_OK;
@@ -261,7 +256,7 @@ enum err json_real_or(const cJSON *object, const char *name, double otherwise, d
 
 enum err json_bool_or(const cJSON *object, const char *name, bool otherwise, bool *out, struct why *why)
 {
-    if (has(object, name))
+    if (json_has(object, name))
         return json_get_bool(object, name, out, why);
     *out = otherwise;
     return ERR_OK;

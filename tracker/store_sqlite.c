@@ -538,14 +538,17 @@ static enum err blob_old(struct store *s, bool away, int64_t before_ms, int64_t 
 {
     sqlite3_stmt *q = db_ready(s, away ? SQL_AWAY_OLD : SQL_BLOB_LARGE);
     int rc;
+    enum err e;
 
     sqlite3_bind_int64(q, 1, before_ms);
     sqlite3_bind_int64(q, 2, skip);
-    rc = sqlite3_step(q);
-    if (rc == SQLITE_ROW)
+    rc = db_step(s, q);
+    if (rc == SQLITE_ROW) {
         snprintf(hex, SHA256_HEX + 1, "%s", db_text_at(q, 0));
-    sqlite3_reset(q);
-    return rc == SQLITE_ROW ? ERR_OK : rc == SQLITE_DONE ? ERR_NOT_FOUND : db_err_of(rc);
+        return db_end(q, db_is_whole(q) ? rc : SQLITE_NOMEM);
+    }
+    e = db_end(q, rc);
+    return e ? e : ERR_NOT_FOUND;
 }
 
 static enum err blob_away(struct store *s, const char *hex)
@@ -563,14 +566,13 @@ static enum err away_drop(struct store *s, const char *hex)
 static enum err away_sum(struct store *s, int64_t *n_blobs, int64_t *n_bytes)
 {
     sqlite3_stmt *q = db_ready(s, SQL_AWAY_SUM);
-    const int rc = sqlite3_step(q);
+    const int rc = db_step(s, q);
 
     if (rc == SQLITE_ROW) {
         *n_blobs = sqlite3_column_int64(q, 0);
         *n_bytes = sqlite3_column_int64(q, 1);
     }
-    sqlite3_reset(q);
-    return rc == SQLITE_ROW ? ERR_OK : db_err_of(rc);
+    return db_end(q, rc);
 }
 
 /* ---- builds ---- */

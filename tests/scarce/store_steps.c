@@ -2,6 +2,7 @@
 #include "tests/scarce/store_steps.h"
 
 #include "core/buf.h"
+#include "core/clock.h"
 #include "core/hash.h"
 
 #include <setjmp.h>
@@ -15,42 +16,28 @@
 static const char large[N_LARGE] = {'x', 'y'};
 static const char small[] = "small", pieces[] = "0123456789";
 
-static enum err put_job(struct place *p, int64_t id, enum job_state state, int64_t done_ms)
-{
-    const struct job_row row = {.id = id,
-                                .title = "t",
-                                .user = "u",
-                                .key = "k",
-                                .body = "body",
-                                .request = "r",
-                                .token = 1,
-                                .state = state,
-                                .done_ms = done_ms};
+static int64_t now_ns = 1000000000;
 
-    return p->ops->job_put(p->s, &row);
+static int64_t now(void *arg)
+{
+    (void)arg;
+    return now_ns;
 }
 
-static enum err put_trial(struct place *p, int64_t id, int64_t job, enum trial_state state)
+static int64_t wall(void *arg)
 {
-    const struct trial_row row = {.id = id,
-                                  .job = job,
-                                  .n = id,
-                                  .key = "k",
-                                  .program = "p",
-                                  .purpose = "search",
-                                  .protocol = "x",
-                                  .body = "{}",
-                                  .state = state};
-
-    return p->ops->trial_put(p->s, &row);
+    (void)arg;
+    return INT64_C(1767225600000) + now_ns / 1000000;
 }
+
+const struct clock steps_clock = {now, wall, NULL, NULL};
 
 static enum err add_job(struct place *p)
 {
-    enum err e = put_job(p, 1, JOB_OPEN, 0);
+    enum err e = place_put_job(p, 1, JOB_OPEN, 0);
 
     for (int i = 1; !e && i <= 3; i++)
-        e = put_trial(p, i, 1, i == 3 ? TRIAL_LOST : TRIAL_OPEN);
+        e = place_put_trial(p, i, 1, i == 3 ? TRIAL_LOST : TRIAL_OPEN);
     return e;
 }
 
@@ -254,7 +241,7 @@ static enum err see_mode(struct place *p)
 static enum err forget(struct place *p)
 {
     bool more = true;
-    enum err e = put_job(p, 2, JOB_DONE, 1000);
+    enum err e = place_put_job(p, 2, JOB_DONE, 1000);
 
     while (!e && more)
         e = p->ops->retain(p->s, 2000, &more);
@@ -283,6 +270,7 @@ enum err step_take(struct place *p, int i, enum err *seen, struct why *why)
 {
     enum err e = steps[i].add(p);
 
+    now_ns += 100000000;
     *seen = ERR_OK;
     if (e)
         p->ops->words(p->s, why);

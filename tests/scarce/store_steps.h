@@ -8,6 +8,9 @@
 
 #define N_STEPS 11
 
+/* A clock that goes on by a tenth of a second with each step. */
+extern const struct clock steps_clock;
+
 /* Writes, commits and flushes step i (from 0): acknowledged when it returns ERR_OK, else `why` has the store's words.
  * Then reads what was written: *seen is what that came to. What is read and is another than what was written fails the
  * test. */

@@ -22,22 +22,8 @@ extern const struct store_ops store_postgres;
 
 static struct postgres server;
 static struct place place, hasty; /* one place; see below */
-static int64_t seed, now_ns = 1000000000;
+static int64_t seed;
 static bool full;
-
-static int64_t now(void *arg)
-{
-    (void)arg;
-    return now_ns;
-}
-
-static int64_t wall(void *arg)
-{
-    (void)arg;
-    return INT64_C(1767225600000) + now_ns / 1000000;
-}
-
-static const struct clock a_clock = {now, wall, NULL, NULL};
 
 /* Without memory libpq loses answers, which are waited for for ten seconds: by the store until it asks whether the
  * server is there, by the server until it ends the session. Here they are a tenth of one, and half of one in a hurry.
@@ -114,7 +100,6 @@ static int live(struct place *p, int64_t n)
         if (seen)
             expect_starved(seen, "", n);
         n_done += !e;
-        now_ns += 100000000;
     }
     return n_done;
 }
@@ -148,7 +133,7 @@ static bool start(int64_t n, bool for_good)
     enum err e;
 
     every_begin(n, for_good);
-    e = place.ops->open(place.dir, &a_clock, &place.s, &why);
+    e = place.ops->open(place.dir, &steps_clock, &place.s, &why);
     every_end();
     failed = every_failed();
     if (e)
@@ -180,7 +165,7 @@ static bool start_anew(int64_t n, bool for_good)
 
     postgres_place(&server, anew.dir, sizeof anew.dir);
     every_begin(n, for_good);
-    e = anew.ops->open(anew.dir, &a_clock, &anew.s, &why);
+    e = anew.ops->open(anew.dir, &steps_clock, &anew.s, &why);
     every_end();
     failed = every_failed();
     if (e) {
@@ -203,7 +188,7 @@ static int start_server(void **state)
 {
     (void)state;
     place.ops = &store_postgres;
-    place.clock = &a_clock;
+    place.clock = &steps_clock;
     postgres_place(&server, place.dir, sizeof place.dir);
     hasty = place;
     hurry(hasty.dir, sizeof hasty.dir);

@@ -155,22 +155,6 @@ static void a_tracker_whose_database_has_no_memory_loses_nothing_that_it_acknowl
 
 /* ---- a store's life ---- */
 
-static int64_t now_ns = 1000000000;
-
-static int64_t now(void *arg)
-{
-    (void)arg;
-    return now_ns;
-}
-
-static int64_t wall(void *arg)
-{
-    (void)arg;
-    return INT64_C(1767225600000) + now_ns / 1000000;
-}
-
-static const struct clock a_clock = {now, wall, NULL, NULL};
-
 /* Of memory, in words. */
 static void expect_starved(enum err e, const char *words, int64_t n)
 {
@@ -185,7 +169,6 @@ static bool take_step(struct place *p, int i, int64_t n)
     struct why why = {""};
 
     e = step_take(p, i, &seen, &why);
-    now_ns += 100000000;
     if (e)
         expect_starved(e, why.text, n);
     if (seen)
@@ -196,7 +179,7 @@ static bool take_step(struct place *p, int i, int64_t n)
 /* All of the first n_steps is there at the next start. */
 static void check_all(const char *where, int n_steps)
 {
-    struct place p = {.ops = store_table[0], .clock = &a_clock};
+    struct place p = {.ops = store_table[0], .clock = &steps_clock};
 
     snprintf(p.dir, sizeof p.dir, "%s", where);
     place_open(&p);
@@ -206,7 +189,7 @@ static void check_all(const char *where, int n_steps)
 
 static bool keep(int64_t n, bool for_good)
 {
-    struct place p = {.ops = store_table[0], .clock = &a_clock};
+    struct place p = {.ops = store_table[0], .clock = &steps_clock};
     struct why why = {""};
     int n_done = 0;
     enum err e;
@@ -214,7 +197,7 @@ static bool keep(int64_t n, bool for_good)
     assert_int_equal(dir_temporary("tune-scarce", p.dir, sizeof p.dir, NULL), ERR_OK);
     lib_begin(n, for_good);
     lib_watch(true);
-    e = p.ops->open(p.dir, &a_clock, &p.s, &why);
+    e = p.ops->open(p.dir, &steps_clock, &p.s, &why);
     if (e) {
         expect_starved(e, why.text, n);
     } else {
@@ -257,7 +240,7 @@ static void copy_store(const char *from, const char *to)
 
 static void leave_killed(void)
 {
-    struct place p = {.ops = store_table[0], .clock = &a_clock};
+    struct place p = {.ops = store_table[0], .clock = &steps_clock};
 
     assert_int_equal(dir_temporary("tune-scarce", p.dir, sizeof p.dir, NULL), ERR_OK);
     assert_int_equal(dir_temporary("tune-scarce", killed, sizeof killed, NULL), ERR_OK);
@@ -296,7 +279,7 @@ static void watch(bool on)
 
 static bool start(int64_t n, bool for_good)
 {
-    struct place p = {.ops = store_table[0], .clock = &a_clock};
+    struct place p = {.ops = store_table[0], .clock = &steps_clock};
     struct why why = {""};
     bool failed;
     enum err e;
@@ -305,7 +288,7 @@ static bool start(int64_t n, bool for_good)
     copy_store(killed, p.dir);
     own ? scarce_begin(n, for_good) : lib_begin(n, for_good);
     watch(true);
-    e = p.ops->open(p.dir, &a_clock, &p.s, &why);
+    e = p.ops->open(p.dir, &steps_clock, &p.s, &why);
     watch(false);
     failed = own ? scarce_failed() : lib.failed;
     if (e) {
@@ -332,7 +315,7 @@ static void a_store_is_opened_with_all_that_it_has_or_not_at_all(void **state)
 /* A backup, too, has what only the journal has. */
 static bool back_up_killed(int64_t n, bool for_good)
 {
-    struct place p = {.ops = store_table[0], .clock = &a_clock}, copy = p;
+    struct place p = {.ops = store_table[0], .clock = &steps_clock}, copy = p;
     struct why why = {""};
     char path[300];
     int64_t n_bytes;
@@ -375,7 +358,7 @@ static void a_backup_has_all_or_is_none(void **state)
 /* What cannot be looked at for lack of memory is not damaged. */
 static bool check(int64_t n, bool for_good)
 {
-    struct place p = {.ops = store_table[0], .clock = &a_clock};
+    struct place p = {.ops = store_table[0], .clock = &steps_clock};
     char mark[300];
 
     assert_int_equal(dir_temporary("tune-scarce", p.dir, sizeof p.dir, NULL), ERR_OK);

@@ -21,7 +21,7 @@ void place_reopen(struct place *p)
     place_open(p);
 }
 
-void place_job(struct place *p, int64_t id, enum job_state state, int64_t done_ms)
+enum err place_put_job(struct place *p, int64_t id, enum job_state state, int64_t done_ms)
 {
     const struct job_row row = {.id = id,
                                 .title = "t",
@@ -33,10 +33,15 @@ void place_job(struct place *p, int64_t id, enum job_state state, int64_t done_m
                                 .state = state,
                                 .done_ms = done_ms};
 
-    assert_int_equal(p->ops->job_put(p->s, &row), ERR_OK);
+    return p->ops->job_put(p->s, &row);
 }
 
-void place_trial(struct place *p, int64_t id, int64_t job, enum trial_state state)
+void place_job(struct place *p, int64_t id, enum job_state state, int64_t done_ms)
+{
+    assert_int_equal(place_put_job(p, id, state, done_ms), ERR_OK);
+}
+
+enum err place_put_trial(struct place *p, int64_t id, int64_t job, enum trial_state state)
 {
     const struct trial_row row = {.id = id,
                                   .job = job,
@@ -48,7 +53,12 @@ void place_trial(struct place *p, int64_t id, int64_t job, enum trial_state stat
                                   .body = "{}",
                                   .state = state};
 
-    assert_int_equal(p->ops->trial_put(p->s, &row), ERR_OK);
+    return p->ops->trial_put(p->s, &row);
+}
+
+void place_trial(struct place *p, int64_t id, int64_t job, enum trial_state state)
+{
+    assert_int_equal(place_put_trial(p, id, job, state), ERR_OK);
 }
 
 enum err place_record(struct place *p, int64_t job, int64_t seq, int64_t trial, const char *status)

@@ -24,6 +24,9 @@ void place_commit(struct place *p);
 /* Rows that differ in nothing but this: a job "t" of key "k", a trial numbered as its id, a record "line". */
 void place_job(struct place *p, int64_t id, enum job_state state, int64_t done_ms);
 void place_trial(struct place *p, int64_t id, int64_t job, enum trial_state state);
+/* The same where the store may fail. */
+enum err place_put_job(struct place *p, int64_t id, enum job_state state, int64_t done_ms);
+enum err place_put_trial(struct place *p, int64_t id, int64_t job, enum trial_state state);
 enum err place_record(struct place *p, int64_t job, int64_t seq, int64_t trial, const char *status);
 /* Retention to its end; how many calls that takes. */
 int place_forget(struct place *p, int64_t before_ms);

@@ -256,6 +256,22 @@ static enum err send_answer(struct workshop *w, struct order *o, struct why *why
     return client_build_result(w->enlist.client, &args, NULL, NULL, why);
 }
 
+/* Another builder is to compile it. */
+static void give_back(struct workshop *w, struct order *o, const struct why *why)
+{
+    struct build_refs args = {.agent = w->options.name, .session_nonce = w->enlist.nonce};
+    bool ok = true;
+
+    if (atomic_load(&o->dropped) || enlist_stopping(&w->enlist))
+        return;
+    enlist_tell(&w->enlist, 0, "the code of %s is given back: %s", o->trial, why->text);
+    call_list_add(&args.builds, build_ref_write(&(struct build_ref){.program = o->program, .arch = o->arch}), &ok);
+    if (ok)
+        client_build_release(w->enlist.client, &args, NULL, NULL, NULL); /* else its lease runs out */
+    else
+        cJSON_Delete(args.builds);
+}
+
 /* Sends what came of an order and frees it. */
 static void answer(struct workshop *w, struct order *o)
 {
@@ -263,6 +279,11 @@ static void answer(struct workshop *w, struct order *o)
     enum err e;
 
     assert(o->built.status == STATUS_OK || o->built.n_files == 0);
+    if (o->built.status != STATUS_OK && workdir_check(&w->dir, &why)) { /* which is none of the program's doing */
+        give_back(w, o, &why);
+        let_go(w, o, false);
+        return;
+    }
     tell_answer(w, o);
     e = send_answer(w, o, &why);
     if (e == ERR_NOT_FOUND) { /* a tracker that was restarted knows of no architecture until somebody registers */
@@ -357,7 +378,9 @@ static void take_order(struct workshop *w, struct order *o)
     else if (program.build_s > 0)
         o->build_s = fmin(o->build_s, program.build_s);
     program_fini(&program);
-    if (e && enlist_stopping(&w->enlist)) {
+    if (e && (e != ERR_NOT_FOUND || enlist_stopping(&w->enlist))) { /* the way's, of which the program knows nothing */
+        give_back(w, o, &why);
+        enlist_nap(&w->enlist, ENLIST_RETRY_MS);
         order_free(o);
         return;
     }
@@ -447,6 +470,8 @@ static bool lease_step(void *workshop, int i)
     n = room(w);
     if (n == 0)
         return false;
+    if (!enlist_finds_room(&w->enlist, &w->dir))
+        return true;
     trim_blobs(w);
     lease(w, n);
     return true;

@@ -51,13 +51,13 @@ static bool is_time_to_tell(struct enlist *e, int64_t out_ms)
            atomic_compare_exchange_strong(&e->told_ns, &told_ns, now_ns);
 }
 
-static bool still_waiting(int64_t out_ms, bool taken, void *arg)
+static bool still_waiting(int64_t out_ms, const char *does, void *arg)
 {
     struct enlist *e = arg;
 
-    (void)taken;
     if (is_time_to_tell(e, out_ms))
-        enlist_tell(e, 0, "the tracker %s is out of reach for %lld s", e->options.url, (long long)(out_ms / 1000));
+        enlist_tell(e, 0, "the tracker %s %s (%lld s)", e->options.url, does ? does : "is out of reach",
+                    (long long)(out_ms / 1000));
     return !enlist_stopping(e);
 }
 
@@ -194,7 +194,10 @@ void enlist_beat(struct enlist *x, int n_held, int64_t done, int64_t failed, dou
     struct agent_beat_result result;
 
     assert(failed <= done);
-    if (!x->options.beats_idle && !n_held && idle_ns && now_ns - idle_ns < ENLIST_BEAT_MS * INT64_C(1000000))
+    if (atomic_load(&x->hindered))
+        args.state = AGENT_HINDERED;
+    if (!x->options.beats_idle && !atomic_load(&x->hindered) && !n_held && idle_ns &&
+        now_ns - idle_ns < ENLIST_BEAT_MS * INT64_C(1000000))
         return;
     args.temperature = host_temperature_c();
     args.load = host_load();
@@ -204,6 +207,22 @@ void enlist_beat(struct enlist *x, int n_held, int64_t done, int64_t failed, dou
     atomic_store(&x->idle_ns, n_held ? 0 : now_ns);
     if (result.drain)
         atomic_store(&x->drain, true);
+}
+
+bool enlist_finds_room(struct enlist *x, const struct workdir *dir)
+{
+    struct why why = {""};
+    const enum err e = workdir_check(dir, &why);
+
+    if (atomic_exchange(&x->hindered, e != ERR_OK) != (e != ERR_OK)) {
+        enlist_tell(x, 0, e ? "no work is taken until that is mended: %s" : "work is taken again%s", why.text);
+        atomic_store(&x->idle_ns, 0);
+    }
+    if (e == ERR_NOT_FOUND)
+        enlist_leave(x, "leaving");
+    if (e)
+        enlist_nap(x, ENLIST_RETRY_MS);
+    return !e;
 }
 
 void enlist_bye(struct enlist *x)

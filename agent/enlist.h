@@ -4,6 +4,7 @@
 #ifndef TUNE_AGENT_ENLIST_H
 #define TUNE_AGENT_ENLIST_H
 
+#include "agent/workdir.h"
 #include "core/err.h"
 #include "tracker/client.h"
 
@@ -45,6 +46,7 @@ struct enlist {
     char nonce[2 * 16 + 1];
     atomic_int renew_ms;     /* how often leases are to be renewed */
     atomic_bool drain;       /* the tracker asks this agent to leave */
+    atomic_bool hindered;    /* the work directory cannot be worked in */
     bool knows_builds;       /* the tracker hands out builds */
     int n_refused;           /* polls since the last one that the tracker let in: its key may be taken back */
     _Atomic int64_t idle_ns; /* when the last beat was sent, if it said that nothing is held; 0 = it did not */
@@ -67,6 +69,10 @@ void enlist_polled(struct enlist *x, enum err e, bool drain, struct why *why);
 /* Tells the tracker how this agent is (canary_ns 0: not known), unless it held nothing at the last beat either, which
  * is no ENLIST_BEAT_MS ago (beats_idle: in any case); notes when it is asked to leave. */
 void enlist_beat(struct enlist *e, int n_held, int64_t done, int64_t failed, double canary_ns);
+
+/* Can be worked in that directory? Else it tells so, once, the tracker with the next beat, and naps; it leaves when the
+ * directory is gone. */
+bool enlist_finds_room(struct enlist *e, const struct workdir *dir);
 
 /* Gives the leases back; nothing to do where it never registered. From any thread. */
 void enlist_bye(struct enlist *e);

@@ -132,13 +132,37 @@ static enum err send_record(struct farm *f, struct trial *t, struct accepted *re
     return e;
 }
 
-/* Sends the record of a finished trial (a dropped one has none) and frees the trial. */
+void farm_give_back(struct farm *f, struct trial *t, const struct why *why)
+{
+    char words[sizeof why->text], cut[301];
+    struct trial_release_args args = {.counted = true, .why = cut};
+    bool ok = true;
+
+    snprintf(words, sizeof words, "%.128s: %.800s", f->options.name, why->text);
+    text_utf8(cut, sizeof cut, words);
+    if (!atomic_load(&t->dropped) && !enlist_stopping(&f->enlist)) {
+        enlist_tell(&f->enlist, 0, "%s is given back: %s", t->id, why->text);
+        pthread_mutex_lock(&f->hands.lock);
+        call_list_add(&args.trials, trial_ref_write(&(struct trial_ref){.trial = t->id, .token = t->token}), &ok);
+        pthread_mutex_unlock(&f->hands.lock);
+        if (ok)
+            client_trial_release(f->enlist.client, &args, NULL, NULL, NULL); /* else its lease runs out */
+        else
+            cJSON_Delete(args.trials);
+    }
+    let_go(f, t);
+}
+
 void farm_answer(struct farm *f, struct trial *t)
 {
     struct accepted reply;
     struct why why = {""};
     enum err e;
 
+    if (t->finished && t->record.status != STATUS_OK && workdir_check(&f->rig->dir, &why)) {
+        farm_give_back(f, t, &why);
+        return;
+    }
     if (t->finished && !atomic_load(&t->dropped)) {
         rig_complete(f->rig, t);
         tell_result(f, t); /* before it is sent: whatever the tracker has from this agent, the agent has told of */

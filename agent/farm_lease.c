@@ -95,15 +95,26 @@ static void trim_blobs(struct farm *f)
     workdir_trim(&f->rig->dir, oldest);
 }
 
+/* What fails for other reasons than that the tracker lacks a blob may fail at once again: behind a pause. */
 static void fetch_all(struct farm *f, const struct queue *b)
 {
+    bool failed = false;
+
     for (int i = 0; i < b->n && !enlist_stopping(&f->enlist); i++) {
         struct trial *t = b->trials[i];
         struct queue *next;
-        struct why why = {""};
+        struct why anchor = {""}, why = {""};
+        enum err e = ERR_OK;
 
-        if (!atomic_load(&t->dropped) && !fetch_trial(f->enlist.client, &f->rig->dir, f->options.stop, t, &why))
-            enlist_tell(&f->enlist, 0, "%s: its anchor cannot be fetched: %s", t->id, why.text);
+        if (!atomic_load(&t->dropped))
+            e = fetch_trial(f->enlist.client, &f->rig->dir, t, &anchor, &why);
+        if (e) {
+            farm_give_back(f, t, &why);
+            failed |= e != ERR_NOT_FOUND;
+            continue;
+        }
+        if (anchor.text[0])
+            enlist_tell(&f->enlist, 0, "%s: its anchor cannot be fetched: %s", t->id, anchor.text);
         if (t->finished || atomic_load(&t->dropped)) {
             farm_answer(f, t);
             continue;
@@ -115,6 +126,8 @@ static void fetch_all(struct farm *f, const struct queue *b)
         hands_changed(&f->hands);
         pthread_mutex_unlock(&f->hands.lock);
     }
+    if (failed)
+        enlist_nap(&f->enlist, ENLIST_RETRY_MS);
 }
 
 bool farm_lease_step(void *farm, int i)
@@ -129,6 +142,8 @@ bool farm_lease_step(void *farm, int i)
     }
     if (!has_room(f))
         return false;
+    if (!enlist_finds_room(&f->enlist, &f->rig->dir))
+        return true;
     trim_blobs(f);
     lease(f, &b);
     fetch_all(f, &b);

@@ -6,6 +6,7 @@
 #include "agent/enlist.h"
 #include "agent/farm.h"
 #include "agent/hands.h"
+#include "core/err.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,8 +43,11 @@ struct farm {
 /* Among the held trials from now on. False when there are too many, or when it is one of them already (its lease ran
  * out while the tracker was out of reach): that one goes on under the new token. */
 bool farm_hold(struct farm *f, struct trial *t);
-/* Sends the record of a finished trial (a dropped one has none) and frees the trial. */
+/* Sends the record of a finished trial (a dropped one has none) and frees the trial. A failure while the work directory
+ * cannot be worked in is not the trial's: it is given back. */
 void farm_answer(struct farm *f, struct trial *t);
+/* The tracker is to have another agent do it; frees the trial. */
+void farm_give_back(struct farm *f, struct trial *t, const struct why *why);
 /* Does a whole batch wait for the device? With the lock held. */
 bool farm_is_full(const struct farm *f);
 /* Trials that are compiled already, and on the device only to be verified: a matter of milliseconds each. 0 where

@@ -11,7 +11,7 @@ struct fetcher {
     struct client *client;
     struct workdir *dir;
     struct blobs *set;
-    enum err e;
+    enum err e, way; /* way: that e which is the way's */
     struct why why;
 };
 
@@ -24,6 +24,7 @@ static void fetch(const char *hex, void *arg)
     x->e = client_get_blob(x->client, hex, x->set, &x->why);
     if (!x->e)
         x->e = workdir_put(x->dir, x->set, hex, &x->why);
+    x->way = x->e;
 }
 
 /* Text of a program that is in the work directory or fetched now; lends from x->set. */
@@ -31,7 +32,7 @@ static const struct blob *program_text(struct fetcher *x, const char *hex)
 {
     fetch(hex, x);
     if (!x->e && !blobs_get(x->set, hex))
-        x->e = workdir_load_blob(x->dir->temp.path, hex, x->set, &x->why);
+        x->e = x->way = workdir_load_blob(x->dir->temp.path, hex, x->set, &x->why);
     return x->e ? NULL : blobs_get(x->set, hex);
 }
 
@@ -59,14 +60,14 @@ static void fetch_sheet(struct fetcher *x, struct trial *t)
     program_fini(&p);
 }
 
-/* False, with the trial's anchor given up, when it cannot be had. */
-static bool fetch_anchor(struct fetcher *x, struct trial *t)
+/* Gives the trial's anchor up when it cannot be had. */
+static void fetch_anchor(struct fetcher *x, struct trial *t, struct why *why)
 {
     struct program p;
     const struct blob *b;
 
     if (!t->anchor_name.hex[0])
-        return true;
+        return;
     program_init(&p);
     b = program_text(x, t->anchor_name.hex);
     if (b && !program_from_json((const char *)b->data, b->n_bytes, &p, &x->why))
@@ -76,10 +77,10 @@ static bool fetch_anchor(struct fetcher *x, struct trial *t)
     fetch_code(x, &t->anchor_code);
     program_fini(&p);
     if (!x->e)
-        return true;
+        return;
     t->anchor_name.hex[0] = '\0';
-    x->e = ERR_OK;
-    return false;
+    *why = x->why;
+    x->e = x->way = ERR_OK;
 }
 
 enum err fetch_sources(struct client *client, struct workdir *dir, const char *hex, struct program *out,
@@ -101,13 +102,12 @@ enum err fetch_sources(struct client *client, struct workdir *dir, const char *h
     return x.e;
 }
 
-bool fetch_trial(struct client *client, struct workdir *dir, const atomic_bool *stop, struct trial *t,
-                 struct why *anchor_why)
+enum err fetch_trial(struct client *client, struct workdir *dir, struct trial *t, struct why *anchor_why,
+                     struct why *why)
 {
     struct blobs set;
     struct fetcher x = {.client = client, .dir = dir, .set = &set};
     const struct blob *b;
-    bool anchored = true;
 
     blobs_init(&set, MAX_TRIAL_BLOB_BYTES);
     b = program_text(&x, t->program_name.hex);
@@ -122,12 +122,11 @@ bool fetch_trial(struct client *client, struct workdir *dir, const atomic_bool *
     if (!t->finished)
         fetch_code(&x, &t->code);
     if (!x.e && !t->finished)
-        anchored = fetch_anchor(&x, t);
-    if (x.e && !atomic_load(stop))
+        fetch_anchor(&x, t, anchor_why);
+    if (x.e && !x.way)
         trial_fail(t, STATUS_RUNTIME, "prepare", x.why.text);
-    assert(anchored || !t->anchor_name.hex[0]);
-    if (!anchored)
-        *anchor_why = x.why;
+    else if (x.way)
+        *why = x.why;
     blobs_fini(&set);
-    return anchored;
+    return x.way;
 }

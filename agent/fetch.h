@@ -8,13 +8,11 @@
 #include "core/err.h"
 #include "tracker/client.h"
 
-#include <stdatomic.h>
-#include <stdbool.h>
-
-/* All blobs of a trial into `dir`; a trial that lacks one is finished, unless `stop` is set. False, with words, when
- * the anchor could not be had: the trial goes on without. */
-bool fetch_trial(struct client *client, struct workdir *dir, const atomic_bool *stop, struct trial *t,
-                 struct why *anchor_why);
+/* All blobs of a trial into `dir`; a trial that is not sane is finished. Errors are those of the way, by which nothing
+ * is known of the trial: ERR_NOT_FOUND when the tracker does not have a blob, what calls return, what workdir_put does.
+ * An anchor that cannot be had leaves its words in anchor_why: the trial goes on without. */
+enum err fetch_trial(struct client *client, struct workdir *dir, struct trial *t, struct why *anchor_why,
+                     struct why *why);
 
 /* A program and its modules' sources, but nothing that only runs need. `out` is empty, filled when all went well, to be
  * finished by the caller in any case. */

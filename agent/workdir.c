@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 enum err workdir_open(struct workdir *w, struct why *why)
@@ -30,6 +31,25 @@ enum err workdir_open(struct workdir *w, struct why *why)
     return e;
 }
 
+enum err workdir_check(const struct workdir *w, struct why *why)
+{
+    static const char some[4096] = "";
+    char probe[PATH_MAX + 24];
+    struct statvfs room;
+    enum err e;
+
+    if (access(w->temp.path, F_OK) != 0 && errno == ENOENT)
+        return why_set(why, ERR_NOT_FOUND, "%s is gone: somebody removed it", w->temp.path);
+    snprintf(probe, sizeof probe, "%s/blobs/probe", w->temp.path);
+    e = file_append(probe, some, sizeof some, false, why);
+    unlink(probe);
+    if (!e && statvfs(w->temp.path, &room) == 0 &&
+        (double)room.f_bavail * (double)room.f_frsize < (double)WORKDIR_ROOM_BYTES)
+        e = why_set(why, ERR_IO, "%s: %.1f MiB are left on its disk, and %d have to be", w->temp.path,
+                    (double)room.f_bavail * (double)room.f_frsize / 1048576, (int)(WORKDIR_ROOM_BYTES >> 20));
+    return e;
+}
+
 void workdir_remove(const struct workdir *w)
 {
     temp_dir_remove(&w->temp);
@@ -39,7 +59,7 @@ void workdir_close(struct workdir *w)
 {
     temp_dir_close(&w->temp);
     free(w->blobs);
-    *w = (struct workdir){.temp = {.lock_fd = -1}, .lock = PTHREAD_MUTEX_INITIALIZER};
+    *w = (struct workdir){.temp = {.lock_fd = -1, .dir_fd = -1}, .lock = PTHREAD_MUTEX_INITIALIZER};
 }
 
 int workdir_sweep(void)
@@ -55,13 +75,33 @@ static struct workdir_blob *find(struct workdir *w, const char *hex)
     return NULL;
 }
 
+static void blob_path(const char *dir, const char *hex, char *out, size_t n_out)
+{
+    snprintf(out, n_out, "%s/blobs/%s", dir, hex);
+}
+
+static void forget(struct workdir *w, struct workdir_blob *b)
+{
+    assert(w->sum_bytes >= b->n_bytes);
+    w->sum_bytes -= b->n_bytes;
+    *b = w->blobs[--w->n_blobs];
+}
+
+/* A file that somebody else removed (those who tidy /tmp do) is not here. */
 static bool use(struct workdir *w, const char *hex)
 {
     struct workdir_blob *b = find(w, hex);
+    char path[PATH_MAX + 80];
 
-    if (b)
-        b->used = ++w->stamp;
-    return b != NULL;
+    if (!b)
+        return false;
+    blob_path(w->temp.path, hex, path, sizeof path);
+    if (access(path, F_OK) != 0) {
+        forget(w, b);
+        return false;
+    }
+    b->used = ++w->stamp;
+    return true;
 }
 
 int64_t workdir_stamp(struct workdir *w)
@@ -82,11 +122,6 @@ bool workdir_has(struct workdir *w, const char *hex)
     has = use(w, hex);
     pthread_mutex_unlock(&w->lock);
     return has;
-}
-
-static void blob_path(const char *dir, const char *hex, char *out, size_t n_out)
-{
-    snprintf(out, n_out, "%s/blobs/%s", dir, hex);
 }
 
 static enum err put(struct workdir *w, const struct blobs *set, const char *hex, struct why *why)
@@ -146,9 +181,7 @@ static void trim(struct workdir *w, int64_t stamp)
 
         blob_path(w->temp.path, b->name.hex, path, sizeof path);
         unlink(path);
-        assert(w->sum_bytes >= b->n_bytes);
-        w->sum_bytes -= b->n_bytes;
-        *b = w->blobs[--w->n_blobs];
+        forget(w, b);
     }
 }
 

@@ -17,7 +17,8 @@
 
 #define WORKDIR_STEM "tune-agent"
 #define WORKDIR_MAX_BLOB_BYTES ((int64_t)1 << 30) /* on disk, of blobs not in use */
-#define WORKDIR_MAX_BLOBS 1024                    /* as many, so that an agent's end has the time to remove them */
+#define WORKDIR_ROOM_BYTES ((int64_t)16 << 20) /* that its disk has to have left, for compilers and what they write */
+#define WORKDIR_MAX_BLOBS 1024                 /* as many, so that an agent's end has the time to remove them */
 
 struct workdir_blob {
     struct sha256 name;
@@ -39,6 +40,10 @@ enum err workdir_open(struct workdir *w, struct why *why);
 /* Removes the directory with all in it. */
 void workdir_close(struct workdir *w);
 
+/* Can be worked in it? ERR_NOT_FOUND: it is gone; ERR_IO: nothing can be written, or less than WORKDIR_ROOM_BYTES is
+ * left. From any thread. */
+enum err workdir_check(const struct workdir *w, struct why *why);
+
 /* Removes the folder and keeps w, which other threads may still be using: for the last moment of a process. */
 void workdir_remove(const struct workdir *w);
 
@@ -50,7 +55,7 @@ int workdir_sweep(void);
 /* The stamp of the last use of any blob: later uses have higher ones. */
 int64_t workdir_stamp(struct workdir *w);
 
-/* Is the blob here? True stamps it as used. */
+/* Is the blob here, still? True stamps it as used. */
 bool workdir_has(struct workdir *w, const char *hex);
 
 /* Writes a blob of the set that is not here yet; ERR_NOT_FOUND when the set lacks it. */

@@ -153,6 +153,8 @@ struct link {
 /* Opens --tracker (with --key-file) as `role`; where the table has --device and no tracker is named, starts a private
  * farm. */
 enum err link_open(struct link *l, const struct cli *c, const char *role, struct why *why);
+/* ERR_CHILD, with its last words, when a part of the private farm has ended by itself; `link` is a struct link. */
+enum err link_check(void *link, struct why *why);
 /* Ends the client and the private farm. */
 void link_close(struct link *l);
 

@@ -111,15 +111,26 @@ bool cmd_has(const struct cli *c, const char *option)
     return false;
 }
 
-/* Of a link that was never open the error tells enough, unless somebody is there. */
-static bool keep_waiting(int64_t out_ms, bool taken, void *arg)
+enum err link_check(void *link, struct why *why)
+{
+    struct link *l = link;
+
+    return l->is_private ? localfarm_check(&l->farm, why) : ERR_OK;
+}
+
+/* Of a link that was never open the error tells enough, unless somebody is there. Nobody starts the tracker of a
+ * private farm again. */
+static bool keep_waiting(int64_t out_ms, const char *does, void *arg)
 {
     struct link *l = arg;
+    struct why why = {""};
 
-    if ((l->client ? out_ms > 3000 : taken) && !l->told_waiting) {
-        fputs(l->client ? "tune: the tracker is out of reach; waiting for it\n"
-                        : "tune: the tracker takes connections and does not answer yet; waiting for it\n",
-              stderr);
+    if (link_check(l, &why)) {
+        fprintf(stderr, "tune: %s\n", why.text);
+        return false;
+    }
+    if ((l->client ? out_ms > 3000 : does != NULL) && !l->told_waiting) {
+        fprintf(stderr, "tune: the tracker %s; waiting for it\n", does ? does : "is out of reach");
         l->told_waiting = true;
     }
     return !cmd_interrupted();

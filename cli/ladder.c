@@ -71,7 +71,6 @@ static enum err add_step(const struct device_choice *d, size_t i, struct results
 static enum err look(void *arg, struct why *why)
 {
     struct results *results = arg;
-    struct link *l = results->link;
     const struct progress_state p = {.n_tasks = 1,
                                      .task = "steps of the ladder",
                                      .done = (int64_t)results->n_here,
@@ -81,7 +80,7 @@ static enum err look(void *arg, struct why *why)
                                      .key = results->key};
 
     progress_draw(&results->progress, &p, clock_now_ns(), false);
-    return l->is_private ? localfarm_check(&l->farm, why) : ERR_OK;
+    return link_check(results->link, why);
 }
 
 static enum err measure(const struct cli *c, struct link *l, struct job *j, struct results *results, char name[128],

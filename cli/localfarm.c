@@ -133,7 +133,7 @@ enum err localfarm_start(struct localfarm *f, const struct localfarm_options *o,
     enum err e;
 
     assert(!live); /* localfarm_abandon knows of one */
-    *f = (struct localfarm){.dir = {.lock_fd = -1}};
+    *f = (struct localfarm){.dir = {.lock_fd = -1, .dir_fd = -1}};
     snprintf(f->key, sizeof f->key, "%s", o->key ? o->key : LOCALFARM_KEY);
     e = name_check("--key", o->key ? o->key : LOCALFARM_KEY, why);
     if (e)

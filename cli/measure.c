@@ -128,16 +128,9 @@ static enum err fill(const struct cli *c, const struct device_choice *d, struct 
     return trial_batch_add(b, &result->task, TRIAL_SEARCH, result->i_arm, &result->config, "user", 0, NULL, why);
 }
 
-static enum err check_farm(void *arg, struct why *why)
-{
-    struct link *l = arg;
-
-    return l->is_private ? localfarm_check(&l->farm, why) : ERR_OK;
-}
-
 static enum err measure(const struct cli *c, struct link *l, struct job *j, struct result *result, struct why *why)
 {
-    struct measure_options o = {.client = l->client, .interrupted = cmd_interrupted, .check = check_farm, .arg = l};
+    struct measure_options o = {.client = l->client, .interrupted = cmd_interrupted, .check = link_check, .arg = l};
     struct device_choice d;
     struct trial_batch b;
     char id[40];

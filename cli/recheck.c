@@ -86,13 +86,6 @@ static enum err note(int64_t n, const struct record *r, const char *line, void *
     return path ? log_append_line(path, line, strlen(line), why) : ERR_OK;
 }
 
-static enum err check_farm(void *arg, struct why *why)
-{
-    struct link *l = arg;
-
-    return l->is_private ? localfarm_check(&l->farm, why) : ERR_OK;
-}
-
 /* What is to be confirmed is also what all, itself included, are timed against. */
 static enum err anchor_on_best(struct checked *c, struct why *why)
 {
@@ -116,7 +109,7 @@ static enum err anchor_on_best(struct checked *c, struct why *why)
 static enum err measure(struct recheck *k, struct checked *c, struct why *why)
 {
     struct measure_options o = {
-        .client = k->link->client, .interrupted = cmd_interrupted, .check = check_farm, .arg = k->link};
+        .client = k->link->client, .interrupted = cmd_interrupted, .check = link_check, .arg = k->link};
     struct trial_batch b;
     char id[40];
     enum err e = trial_batch_init(&b, &k->job, &k->device);

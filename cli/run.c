@@ -130,11 +130,6 @@ static enum err check_records(const char *path, struct why *why)
     return e;
 }
 
-static enum err check_farm(void *farm, struct why *why)
-{
-    return localfarm_check(farm, why);
-}
-
 /* A dry run reads the log that there is, and makes none. */
 static bool wants_log(const struct cli *c)
 {
@@ -172,8 +167,8 @@ static int run_job(const struct cli *c, struct job *j)
     o.client = l.client;
     o.log = logged ? &log : NULL;
     o.records = cli_text(c, "records");
-    o.check_farm = l.is_private ? check_farm : NULL;
-    o.farm = &l.farm;
+    o.check_farm = l.is_private ? link_check : NULL;
+    o.farm = &l;
     code = run_session(c, &o, &l);
     link_close(&l);
     joblog_close(&log);

@@ -3,6 +3,7 @@
 
 #include "core/terminal.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -69,6 +70,42 @@ void text_plain(char *text, const char *keep)
     for (; text && *text; text++)
         if (!strchr(keep, *text))
             memset(text, ' ', text_unseen(text, &code));
+}
+
+/* Bytes of the UTF-8 character at s (RFC 3629), or 0 where there is none. */
+static size_t utf8_length(const unsigned char *s)
+{
+    const size_t n = s[0] < 0x80                   ? 1
+                     : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
+                     : s[0] >= 0xe0 && s[0] < 0xf0 ? 3
+                     : s[0] >= 0xf0 && s[0] < 0xf5 ? 4
+                                                   : 0;
+
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
+        (s[0] == 0xf4 && s[1] > 0x8f))
+        return 0;
+    return n;
+}
+
+void text_utf8(char *out, size_t n_out, const char *text)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    size_t n = 0;
+
+    while (*s) {
+        const size_t n_char = utf8_length(s), step = n_char ? n_char : 1;
+
+        if (n + step >= n_out)
+            break;
+        memcpy(out + n, n_char ? (const char *)s : "?", step);
+        n += step;
+        s += step;
+    }
+    assert(n < n_out);
+    out[n] = '\0';
 }
 
 enum err why_set(struct why *why, enum err e, const char *format, ...)

@@ -3,6 +3,8 @@
 #ifndef TUNE_CORE_ERR_H
 #define TUNE_CORE_ERR_H
 
+#include <stddef.h>
+
 /* Numbers are fixed for ever: they travel on the wire and stand in logs. X(number, NAME, "words") */
 #define ERR_MAP(X)                                                                                                     \
     X(0, OK, "ok")                                                                                                     \
@@ -49,6 +51,9 @@ enum err err_by_name(const char *name);
 /* What others wrote, made fit for a terminal: control characters (C0, DEL, and C1 as UTF-8 has it) become blanks, but
  * for those in `keep`. `text` may be NULL. */
 void text_plain(char *text, const char *keep);
+
+/* What others wrote, as UTF-8: bytes that are none become '?', and what does not fit is cut off between characters. */
+void text_utf8(char *out, size_t n_out, const char *text);
 
 /* Writes formatted words into `why` (may be NULL; control characters become blanks) and returns `e`, so that `return
  * why_set(...)` reads well. */

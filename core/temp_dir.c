@@ -35,6 +35,9 @@ static enum err take_lock(struct temp_dir *d, struct why *why)
     d->lock_fd = open(made, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (d->lock_fd < 0 || flock(d->lock_fd, LOCK_EX | LOCK_NB) != 0 || rename(made, final) != 0)
         return why_set(why, ERR_IO, "cannot lock %s: %s", d->path, strerror(errno));
+    d->dir_fd = open(d->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (d->dir_fd >= 0)
+        flock(d->dir_fd, LOCK_SH | LOCK_NB); /* a file system that has no locks is as good without */
     return ERR_OK;
 }
 
@@ -42,7 +45,7 @@ enum err temp_dir_open(struct temp_dir *d, const char *stem, struct why *why)
 {
     enum err e;
 
-    *d = (struct temp_dir){.lock_fd = -1};
+    *d = (struct temp_dir){.lock_fd = -1, .dir_fd = -1};
     e = dir_temporary(stem, d->path, sizeof d->path - 100, why);
     if (e) {
         d->path[0] = '\0';
@@ -65,7 +68,9 @@ void temp_dir_close(struct temp_dir *d)
     temp_dir_remove(d);
     if (d->lock_fd >= 0)
         close(d->lock_fd);
-    *d = (struct temp_dir){.lock_fd = -1};
+    if (d->dir_fd >= 0)
+        close(d->dir_fd);
+    *d = (struct temp_dir){.lock_fd = -1, .dir_fd = -1};
 }
 
 static bool owner_is_dead(const char *path)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* temp_dir.h - a temporary directory of a process. A lock file in it tells the living from the dead: who comes next
- * removes what a killed one left. */
+ * removes what a killed one left. A shared lock of the directory itself keeps those away who remove old files (as
+ * systemd-tmpfiles does, which leaves locked ones alone). */
 #ifndef TUNE_CORE_TEMP_DIR_H
 #define TUNE_CORE_TEMP_DIR_H
 
@@ -10,7 +11,7 @@
 
 struct temp_dir {
     char path[PATH_MAX]; /* "" = none */
-    int lock_fd;
+    int lock_fd, dir_fd;
 };
 
 /* Makes a fresh directory "<TMPDIR or /tmp>/<stem>.XXXXXX" with its lock. ERR_IO; `d` is none then. */

@@ -133,44 +133,14 @@ static enum err get_workload(const struct field *f, cJSON *object, cJSON *item, 
     return replace_text(f, item, &r->workload, why);
 }
 
-/* Bytes of the UTF-8 character at s (RFC 3629), or 0 where there is none. */
-static size_t utf8_length(const unsigned char *s)
-{
-    const size_t n = s[0] < 0x80                   ? 1
-                     : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
-                     : s[0] >= 0xe0 && s[0] < 0xf0 ? 3
-                     : s[0] >= 0xf0 && s[0] < 0xf5 ? 4
-                                                   : 0;
-
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
-        (s[0] == 0xf4 && s[1] > 0x8f))
-        return 0;
-    return n;
-}
-
-/* Words of compilers come as any bytes: what is no UTF-8 becomes '?', and the end is cut between characters. */
+/* Words of compilers come as any bytes. */
 static void put_why(const struct field *f, const struct record *r, cJSON *object, bool *ok)
 {
     char clean[WHY_MAX_BYTES + 1];
-    const unsigned char *s = (const unsigned char *)r->why;
-    size_t n = 0;
 
-    if (!s)
+    if (!r->why)
         return;
-    while (*s) {
-        const size_t n_char = utf8_length(s);
-
-        if (n + (n_char ? n_char : 1) > WHY_MAX_BYTES)
-            break;
-        memcpy(clean + n, n_char ? (const char *)s : "?", n_char ? n_char : 1);
-        n += n_char ? n_char : 1;
-        s += n_char ? n_char : 1;
-    }
-    assert(n <= WHY_MAX_BYTES);
-    clean[n] = '\0';
+    text_utf8(clean, sizeof clean, r->why);
     json_add_text(object, f->name, clean, ok);
 }
 

@@ -363,26 +363,43 @@ enum err op_agent_mode(struct call *c)
     return c->t->o.ops->mode_put(c->t->o.store, in->agent, mode, in->user);
 }
 
-void agents_waits(const struct tracker *t, const struct tracker_job *j, char *out, size_t n_out)
+/* Does a device of that key serve that user? Else `out` says what keeps it. */
+static bool key_serves(const struct tracker *t, const char *key, const char *user, char *out, size_t n_out)
 {
-    const struct agent *a;
+    const struct agent *a, *hindered = NULL;
     size_t at = 0;
     int64_t n = 0;
 
-    out[0] = '\0';
-    if (j->state != JOB_OPEN || !j->key[0])
-        return;
     while ((a = table_next(&t->agents, &at)) != NULL) {
-        if (a->is_builder || a->gone || silent(t, a) || strcmp(a->key, j->key) != 0)
+        if (a->is_builder || a->gone || silent(t, a) || strcmp(a->key, key) != 0)
             continue;
-        if (agent_serves(t, a, j->user))
-            return;
         n++;
+        if (!agent_serves(t, a, user))
+            continue;
+        if (strcmp(a->state, AGENT_HINDERED) != 0)
+            return true;
+        hindered = a;
     }
-    if (n)
-        snprintf(out, n_out, "every device of key %s is drained or reserved for another user", j->key);
+    if (hindered)
+        snprintf(out, n_out, "key %s: the disk of agent %s is full or cannot be written", key, hindered->id);
+    else if (n)
+        snprintf(out, n_out, "every device of key %s is drained or reserved for another user", key);
     else
-        snprintf(out, n_out, "no device of key %s is there: the job goes on when one comes", j->key);
+        snprintf(out, n_out, "no device of key %s is there: the job goes on when one comes", key);
+    return false;
+}
+
+void agents_waits(const struct tracker *t, const struct tracker_job *j, char *out, size_t n_out)
+{
+    const struct slug *s;
+    size_t at = 0;
+    bool serves = j->state != JOB_OPEN || !j->key[0] || key_serves(t, j->key, j->user, out, n_out);
+
+    while (j->state == JOB_OPEN && serves && (s = table_next(&t->slugs, &at)) != NULL)
+        for (const struct lane *l = s->lanes; l && serves; l = l->next)
+            serves = l->job != j || !l->open.first || key_serves(t, s->key, j->user, out, n_out);
+    if (serves)
+        out[0] = '\0';
 }
 
 /* ---- lists ---- */

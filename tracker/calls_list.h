@@ -200,7 +200,7 @@ STRUCT(trial_result_args,
     TEXT(record, MUST, UP_TO(CALL_RECORD_BYTES)))
 
 CALL(TRIAL_RELEASE, trial_release, trial_release_args, released, WRITES, NEVER)
-STRUCT(trial_release_args, LIST(trials, MUST, OF(trial_ref)) BOOL(counted, MAY, OR(yes, true)))
+STRUCT(trial_release_args, LIST(trials, MUST, OF(trial_ref)) BOOL(counted, MAY, OR(yes, true)) TEXT(why, EMPTY, UP_TO(300)))
 
 CALL(RECORD_WAIT, record_wait, record_wait_args, record_wait_result, READS, RECORDS)
 STRUCT(record_wait_args,

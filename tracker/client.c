@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #define REPLY_MS 10000 /* an ordinary call; long polls add wait_ms */
@@ -26,6 +27,7 @@
 #define BUSY_MS 250      /* while it is busy */
 #define ELSEWHERE_MS 500 /* while no tracker has the part that is looked for: this once, twice and so on */
 #define ELSEWHERE_MAX_MS 2000
+#define TAKEN "takes connections and does not answer yet"
 #define HAS_ANOTHER "the tracker at %s has another"
 #define LARGE_BYTES 32768 /* of a message that a tracker takes only from whom it knows (tracker/door.h) */
 
@@ -37,7 +39,7 @@ struct client {
     const struct entropy *entropy;
     char *url, *role, *name;
     struct tls_files tls;
-    bool (*waiting)(int64_t out_ms, bool taken, void *arg);
+    bool (*waiting)(int64_t out_ms, const char *does, void *arg);
     void *arg;
     bool has_key;
     struct key key;
@@ -253,9 +255,9 @@ static bool is_hopeless(struct client *c, struct why *why)
     return c->transport == &transport_nng && tls_look(c->url, &c->tls, why) == ERR_AUTH;
 }
 
-static bool goes_on(struct client *c, int64_t began_ns, bool taken)
+static bool goes_on(struct client *c, int64_t began_ns, const char *does)
 {
-    return !c->waiting || c->waiting((clock_read_ns(c->clock) - began_ns) / 1000000, taken, c->arg);
+    return !c->waiting || c->waiting((clock_read_ns(c->clock) - began_ns) / 1000000, does, c->arg);
 }
 
 static enum err give_up(const struct client *c, struct why *why)
@@ -297,7 +299,7 @@ static enum err first_hello(struct client *c, int64_t began_ns, struct why *why)
             if (e == ERR_UNREACHABLE && !looked && is_hopeless(c, why))
                 return ERR_AUTH;
             looked = true;
-            if (!goes_on(c, began_ns, false))
+            if (!goes_on(c, began_ns, NULL))
                 return give_up(c, why);
         } while (e == ERR_UNREACHABLE && clock_read_ns(c->clock) < end_ns);
     }
@@ -335,7 +337,7 @@ static enum err connect_first(struct client *c, struct why *why)
     enum err e = ERR_UNREACHABLE;
 
     for (int i = 0; i < TAKEN_LINES && e == ERR_UNREACHABLE && (i == 0 || (!is_lonely(c) && is_taken(c))); i++) {
-        if (i > 0 && !goes_on(c, began_ns, true))
+        if (i > 0 && !goes_on(c, began_ns, TAKEN))
             return give_up(c, why);
         e = open_line(c, why);
         if (!e)
@@ -504,10 +506,12 @@ static cJSON *request_of(struct client *c, const struct client_request *call, ch
     return NULL;
 }
 
-/* Pauses and asks the callback; ERR_UNREACHABLE when it gives up. */
-static enum err stay_out(struct client *c, struct client_request *call, int64_t pause_ms, struct why *why)
+/* Pauses behind a try that ended with `tried`, whose words `why` has, and asks the callback; ERR_UNREACHABLE when it
+ * gives up. */
+static enum err stay_out(struct client *c, struct client_request *call, enum err tried, struct why *why)
 {
-    const int64_t now_ns = clock_read_ns(c->clock);
+    const int64_t now_ns = clock_read_ns(c->clock), pause_ms = tried == ERR_BUSY ? BUSY_MS : AWAY_MS;
+    char does[160];
 
     if (!call->out_since_ns)
         call->out_since_ns = now_ns;
@@ -515,8 +519,10 @@ static enum err stay_out(struct client *c, struct client_request *call, int64_t 
         clock_wait_ms(c->clock, PAUSE_STEP_MS);
     if (is_closed(c))
         return ERR_CANCELLED;
-    if (c->waiting && !c->waiting((now_ns - call->out_since_ns) / 1000000, false, c->arg))
-        return why_set(why, ERR_UNREACHABLE, "the tracker at %s does not answer", c->url);
+    snprintf(does, sizeof does, "says: %.150s", why && why->text[0] ? why->text : "busy");
+    if (c->waiting && !c->waiting((now_ns - call->out_since_ns) / 1000000, tried == ERR_BUSY ? does : NULL, c->arg))
+        return why_set(why, ERR_UNREACHABLE, "the tracker at %s %s", c->url,
+                       tried == ERR_BUSY ? does : "does not answer");
     return ERR_OK;
 }
 
@@ -573,23 +579,17 @@ static enum err call_once(struct client *c, struct client_request *call, cJSON *
                 : ERR_NOMEM;
     cJSON_Delete(request);
     *again = is_passing(e);
-    if (*again)
-        return stay_out(c, call, e == ERR_BUSY ? BUSY_MS : AWAY_MS, why);
-    if (e)
-        return e;
-    if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(r.message.json, "hello"))) {
+    if (!e && cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(r.message.json, "hello"))) {
         *again = true;
         e = hello_again(c, epoch, why);
-        if (is_passing(e))
-            e = stay_out(c, call, e == ERR_BUSY ? BUSY_MS : AWAY_MS, why);
-    } else if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(r.message.json, "ok"))) {
+    } else if (!e && cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(r.message.json, "ok"))) {
         e = take_result(&r, result, received);
-    } else {
+    } else if (!e) {
         e = message_error(r.message.json, why);
         *again = e == ERR_BUSY;
-        if (*again)
-            e = stay_out(c, call, BUSY_MS, why);
     }
+    if (*again && is_passing(e))
+        e = stay_out(c, call, e, why);
     reply_fini(&r);
     return e;
 }
@@ -753,7 +753,7 @@ enum err client_settle(struct client *c, int64_t part, struct why *why)
         if (is_lonely(c))
             why_set(why, e, "part %lld of the farm: " HAS_ANOTHER, (long long)part, c->url);
         else
-            e = stay_out(c, &call, e == ERR_BUSY ? BUSY_MS : AWAY_MS, why);
+            e = stay_out(c, &call, e, why);
         if (e)
             break;
     }

@@ -24,10 +24,10 @@ struct client_options {
     struct tls_files tls; /* of nng's transport */
     const char *role;     /* "tune" "work" "agent" */
     const char *name;     /* of this peer, for status pages */
-    /* Called while the tracker is out of reach, about once a second, with how long it has been, and whether somebody
-     * takes connections there all the same (client_open alone knows); false = give up. NULL = wait for ever
-     * (client_open: its three tries). */
-    bool (*waiting)(int64_t out_ms, bool taken, void *arg);
+    /* Called while the tracker does not answer, about once a second, with how long it has been, and what it does all
+     * the same, NULL when it is out of reach: "says: I have no time", "takes connections and does not answer yet"
+     * (client_open alone knows that); false = give up. NULL = wait for ever (client_open: its three tries). */
+    bool (*waiting)(int64_t out_ms, const char *does, void *arg);
     void *arg;
     const struct transport_ops *transport; /* NULL = nng */
     void *transport_arg;                   /* of its open */

@@ -19,6 +19,7 @@
 #define MESSAGE_MAX_BYTES ((size_t)4 << 20) /* of a whole message */
 #define MESSAGE_HEADER_BYTES ((size_t)12)
 #define MESSAGE_MAX_BLOBS 256
+#define AGENT_HINDERED "disk-full" /* state of an agent whose disk is full or not to be written: it takes nothing */
 #define MESSAGE_CHUNK_BYTES ((size_t)1 << 20)  /* largest piece of a blob in blob_put and blob_get */
 #define MESSAGE_ATTACH_BYTES ((size_t)3 << 20) /* largest sum of blobs attached to one message */
 #define MESSAGE_MAX_VALUES 65536          /* JSON values of a message: a tree takes some 100 times the bytes of "0," */

@@ -440,7 +440,8 @@ void agents_tick(struct tracker *t);
 void agent_mode_load(const char *agent, enum mode mode, const char *user, void *tracker);
 /* May trials of the user's jobs go to that agent? */
 bool agent_serves(const struct tracker *t, const struct agent *a, const char *user);
-/* "no device of key X is there" and so on about an open job; "" when one serves it. */
+/* "no device of key X is there" and so on about an open job, of its own key or one that it has open trials for; "" when
+ * all are served. */
 void agents_waits(const struct tracker *t, const struct tracker_job *j, char *out, size_t n_out);
 
 /* Does another agent of this key that can build for itself live? */

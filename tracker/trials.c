@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -173,16 +174,24 @@ enum err trial_make_lost(struct tracker *t, struct tracker_trial *tr, const char
     return ERR_OK;
 }
 
-static enum err send_back(struct tracker *t, struct tracker_trial *tr, bool counted)
+/* `why`: the words of the agent that gives it back; "" = it said none. */
+static enum err send_back(struct tracker *t, struct tracker_trial *tr, bool counted, const char *why)
 {
     struct lane *l = tr->lane;
+    char words[480], said[301];
     enum err e;
 
     assert(tr->leased && tr->attempts < MAX_ATTEMPTS);
     lane_settle(tr, -1);
     tr->attempts += counted;
-    if (tr->attempts >= MAX_ATTEMPTS)
-        return trial_make_lost(t, tr, "five agents took this trial and none answered; `tune requeue` tries it again");
+    if (tr->attempts >= MAX_ATTEMPTS) {
+        text_utf8(said, sizeof said, why);
+        text_plain(said, "");
+        snprintf(words, sizeof words,
+                 "agents took this trial five times and none answered%s%s; `tune requeue` tries it again",
+                 said[0] ? "; the last said: " : "", said);
+        return trial_make_lost(t, tr, words);
+    }
     unlease(t, tr);
     e = lane_add(t, tr, l->key, true);
     tr->job->n_open++;
@@ -197,7 +206,7 @@ enum err trials_of_agent_back(struct tracker *t, const struct agent *a, bool cou
     for (struct tracker_trial *tr = t->leased.first; tr && !e; tr = next) {
         next = tr->next;
         if (tr->agent == a)
-            e = send_back(t, tr, counted);
+            e = send_back(t, tr, counted, "");
     }
     return e;
 }
@@ -210,7 +219,7 @@ enum err trials_tick(struct tracker *t)
 
     while (!e && (tr = t->leased.first) != NULL && tr->deadline_ns < now) { /* all leases are as long */
         t->stats.expired++;
-        e = send_back(t, tr, true);
+        e = send_back(t, tr, true, "");
     }
     return e;
 }
@@ -697,7 +706,7 @@ enum err op_trial_release(struct call *c)
         call_id_parse(ref.trial, 't', &id);
         tr = lease_of(c->t, id, ref.token);
         if (tr)
-            e = send_back(c->t, tr, in->counted);
+            e = send_back(c->t, tr, in->counted, in->why);
         if (e)
             return e;
         c->result.trial_release.released += tr != NULL;

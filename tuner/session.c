@@ -298,8 +298,8 @@ static enum err renew_now(struct session *s, struct why *why)
     e = client_job_renew(s->o.client, &args, &result, &tree, why);
     s->last_renew_ns = clock_read_ns(s->o.clock);
     if (!e) {
-        if (why &&
-            !s->o.check_farm) /* a last word to the tracker asks for none; one's own farm is there, or has ended */
+        /* A last word to the tracker asks for none; one's own farm is there once it has been at work, or has ended. */
+        if (why && (!s->o.check_farm || done > s->n_start))
             tell_waits(s, result.waits ? result.waits : "");
         s->cancelled |= result.cancel;
     }

@@ -398,6 +398,76 @@ static void a_killed_agents_trials_go_to_another(void **state)
     close_job(&j);
 }
 
+/* The living agent's, or a folder in it. */
+static void work_dir(const char *below, char *out, size_t n_out)
+{
+    DIR *dir = opendir(tmp);
+    const struct dirent *e;
+
+    while (dir && (e = readdir(dir)))
+        if (strncmp(e->d_name, "tune-agent.", 11) == 0)
+            snprintf(out, n_out, "%s/%s%s", tmp, e->d_name, below);
+    if (dir)
+        closedir(dir);
+}
+
+static void wait_for_words(const struct job *j, const char *words)
+{
+    const int64_t until = clock_now_ns() + 10000 * INT64_C(1000000);
+    bool said = false;
+
+    while (!said) {
+        cJSON *status = call("job_status", parse("{\"job\":\"%s\"}", j->id), 0);
+        const cJSON *waits = cJSON_GetObjectItem(status, "waits");
+
+        said = waits && strstr(waits->valuestring, words);
+        if (!said && clock_now_ns() > until)
+            fail_msg("the job says: %s", waits ? waits->valuestring : "nothing");
+        cJSON_Delete(status);
+        clock_sleep_ms(100);
+    }
+}
+
+/* A disk that takes nothing: the folder of the blobs is away for a while, then are its files, then is all of it. */
+static void a_disk_that_fails_costs_no_trial(void **state)
+{
+    static struct job j;
+    char blobs[PATH_MAX], aside[PATH_MAX];
+    int status;
+
+    (void)state;
+    work_dir("/blobs", blobs, sizeof blobs);
+    work_dir("/aside", aside, sizeof aside);
+    open_job(&j);
+    for (int i = 0; i < 6; i++)
+        add(&j, i == 1 ? sample_broken : sample_good, 300 + i, "");
+    assert_int_equal(rename(blobs, aside), 0);
+    submit(&j);
+    wait_for_words(&j, "the disk of agent a0 is full or cannot be written");
+    gather(&j, 0, 0);
+    assert_int_equal(rename(aside, blobs), 0);
+    gather(&j, 6, 40000);
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(record_of(&j, i)->status, i == 1 ? STATUS_COMPILE : STATUS_OK);
+    dir_remove(blobs);
+    assert_int_equal(dir_make(blobs, 0711, NULL), ERR_OK);
+    for (int i = 6; i < 9; i++)
+        add(&j, sample_good, 300 + i, j.program[0]);
+    submit(&j);
+    gather(&j, 9, 40000);
+    for (int i = 6; i < 9; i++)
+        assert_int_equal(record_of(&j, i)->status, STATUS_OK);
+    work_dir("", blobs, sizeof blobs);
+    dir_remove(blobs);
+    add(&j, sample_good, 310, "");
+    submit(&j);
+    assert_int_equal(proc_wait(agents[0], 20000, &status), ERR_OK);
+    agents[0] = start_agent("a0");
+    gather(&j, 10, 40000);
+    assert_int_equal(record_of(&j, 9)->status, STATUS_OK);
+    close_job(&j);
+}
+
 static void write_file(const char *name, const char *text)
 {
     char path[PATH_MAX];
@@ -475,6 +545,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(programs_of_tuners_who_make_other_data_are_refused_in_words),
         cmocka_unit_test(a_polite_end_gives_leases_back_and_cleans_up),
         cmocka_unit_test(a_killed_agents_trials_go_to_another),
+        cmocka_unit_test(a_disk_that_fails_costs_no_trial),
     };
 
     if (argc > 1 && strcmp(argv[1], "replay") == 0)

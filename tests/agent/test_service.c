@@ -357,9 +357,9 @@ static void a_tracker_out_of_reach_is_told_of(void **state)
     town_at(&t, 75000, mend_the_net);
     town_run(&t, 600);
     expect_all_ok();
-    assert_int_equal(crew_told(&a->crew, "the tracker net is out of reach for 30 s"), 1);
-    assert_int_equal(crew_told(&a->crew, "the tracker net is out of reach for 60 s"), 1);
-    assert_int_equal(crew_told(&a->crew, "is out of reach for "), 2);
+    assert_int_equal(crew_told(&a->crew, "the tracker net is out of reach (30 s)"), 1);
+    assert_int_equal(crew_told(&a->crew, "the tracker net is out of reach (60 s)"), 1);
+    assert_int_equal(crew_told(&a->crew, "is out of reach ("), 2);
     town_close(&t);
 }
 
@@ -525,7 +525,7 @@ static void blobs_are_forgotten_when_no_trial_needs_them(void **state)
     town_close(&t);
 }
 
-static void a_trial_that_lacks_a_blob_ends_with_words(void **state)
+static void a_trial_that_lacks_a_blob_is_lost_with_words(void **state)
 {
     struct crew_agent *a = begin(3);
 
@@ -533,9 +533,9 @@ static void a_trial_that_lacks_a_blob_ends_with_words(void **state)
     job->trials[1].withheld = true;
     town_run(&t, 600);
     assert_int_equal(job->trials[0].record.status, STATUS_OK);
-    assert_int_equal(job->trials[1].record.status, STATUS_RUNTIME);
-    assert_string_equal(job->trials[1].record.stage, "prepare");
-    assert_non_null(strstr(job->trials[1].record.why, "blob"));
+    assert_int_equal(job->trials[1].record.status, STATUS_LOST);
+    assert_non_null(strstr(job->trials[1].record.why, "five times"));
+    assert_non_null(strstr(job->trials[1].record.why, "there is no blob"));
     assert_int_equal(job->trials[2].record.status, STATUS_OK);
     assert_int_equal(sim_n_asked_of(&a->crew.children, "verify", 1), 0);
     town_close(&t);
@@ -708,7 +708,7 @@ int main(void)
         cmocka_unit_test(what_a_killed_agent_held_goes_to_another_when_its_leases_run_out),
         cmocka_unit_test(each_blob_is_fetched_once),
         cmocka_unit_test(blobs_are_forgotten_when_no_trial_needs_them),
-        cmocka_unit_test(a_trial_that_lacks_a_blob_ends_with_words),
+        cmocka_unit_test(a_trial_that_lacks_a_blob_is_lost_with_words),
         cmocka_unit_test(a_trial_whose_anchor_is_missing_is_timed_without),
         cmocka_unit_test(a_record_says_all_that_was_asked_and_found),
         cmocka_unit_test(waiting_for_the_device_is_told),

@@ -4,6 +4,7 @@
 #include "core/file.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sched.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -326,6 +328,94 @@ static void what_stays_keeps_the_lock(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* Those who remove old files from /tmp leave locked directories alone. */
+static void its_directory_is_locked_for_those_who_tidy(void **state)
+{
+    struct workdir w;
+    int fd;
+
+    (void)state;
+    assert_int_equal(workdir_open(&w, NULL), ERR_OK);
+    fd = open(w.temp.path, O_RDONLY | O_DIRECTORY);
+    assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), -1);
+    workdir_close(&w);
+    assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+    close(fd);
+}
+
+static void a_blob_that_somebody_removed_is_not_here(void **state)
+{
+    struct workdir w;
+    struct blobs set;
+    struct sha256 name;
+    char path[PATH_MAX + 80];
+
+    (void)state;
+    assert_int_equal(workdir_open(&w, NULL), ERR_OK);
+    blobs_init(&set, 1000);
+    assert_int_equal(blobs_put(&set, "abc", 3, &name), ERR_OK);
+    for (int i = 0; i < 2; i++) {
+        assert_false(workdir_has(&w, name.hex));
+        assert_int_equal(workdir_put(&w, &set, name.hex, NULL), ERR_OK);
+        assert_true(workdir_has(&w, name.hex));
+        assert_int_equal(w.sum_bytes, 3);
+        snprintf(path, sizeof path, "%s/blobs/%s", w.temp.path, name.hex);
+        assert_int_equal(unlink(path), 0);
+    }
+    assert_false(workdir_has(&w, name.hex));
+    assert_int_equal(w.sum_bytes, 0);
+    blobs_fini(&set);
+    workdir_close(&w);
+}
+
+/* On a tmpfs of 17 MiB, in a mount namespace of its own; where that is refused, without. */
+static void a_disk_without_room_is_told(void **state)
+{
+    const char *base = getenv("TMPDIR");
+    char big[PATH_MAX + 16], blobs[PATH_MAX + 16];
+    static char mib[1 << 20];
+    struct workdir w;
+    struct why why = {""};
+    bool own = unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+               mount("tmpfs", base, "tmpfs", 0, "size=17m") == 0;
+
+    (void)state;
+    assert_int_equal(workdir_open(&w, NULL), ERR_OK);
+    snprintf(big, sizeof big, "%s/big", base);
+    snprintf(blobs, sizeof blobs, "%s/blobs", w.temp.path);
+    if (own) {
+        assert_int_equal(workdir_check(&w, &why), ERR_OK);
+        for (int i = 0; i < 2; i++)
+            assert_int_equal(file_append(big, mib, sizeof mib, false, NULL), ERR_OK);
+        assert_int_equal(workdir_check(&w, &why), ERR_IO);
+        assert_non_null(strstr(why.text, " MiB are left on its disk, and 16 have to be"));
+        while (file_append(big, mib, sizeof mib, false, NULL) == ERR_OK)
+            ;
+        while (file_append(big, mib, 1, false, NULL) == ERR_OK)
+            ;
+        assert_int_equal(workdir_check(&w, &why), ERR_IO);
+        assert_non_null(strstr(why.text, strerror(ENOSPC)));
+        unlink(big);
+        assert_int_equal(workdir_check(&w, &why), ERR_OK);
+        assert_int_equal(mount(blobs, blobs, NULL, MS_BIND, NULL), 0);
+        assert_int_equal(mount(NULL, blobs, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL), 0);
+        assert_int_equal(workdir_check(&w, &why), ERR_IO);
+        assert_non_null(strstr(why.text, strerror(EROFS)));
+        assert_int_equal(umount(blobs), 0);
+    } else {
+        print_message("no mount here: a full and a read-only disk are left out\n");
+    }
+    assert_int_equal(workdir_check(&w, &why), ERR_OK);
+    dir_remove(blobs);
+    assert_int_equal(workdir_check(&w, &why), ERR_IO);
+    dir_remove(w.temp.path);
+    assert_int_equal(workdir_check(&w, &why), ERR_NOT_FOUND);
+    assert_non_null(strstr(why.text, "is gone"));
+    workdir_close(&w);
+    if (own)
+        umount(base);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -340,6 +430,9 @@ int main(void)
         cmocka_unit_test(trimming_keeps_what_is_in_use),
         cmocka_unit_test(blobs_are_so_many_at_most),
         cmocka_unit_test(what_stays_keeps_the_lock),
+        cmocka_unit_test(its_directory_is_locked_for_those_who_tidy),
+        cmocka_unit_test(a_blob_that_somebody_removed_is_not_here),
+        cmocka_unit_test(a_disk_without_room_is_told),
     };
 
     return cmocka_run_group_tests(tests, own_tmp, remove_tmp);

@@ -347,6 +347,60 @@ static void a_second_interrupt_ends_at_once_and_leaves_no_files(void **state)
     assert_int_equal(n_entries(temporary), 0);
 }
 
+/* A process of that name whose parent is that one; 0 = there is none. */
+static pid_t child_of(pid_t parent, const char *name)
+{
+    DIR *proc = opendir("/proc");
+    const struct dirent *e;
+    pid_t found = 0;
+
+    while (proc && !found && (e = readdir(proc))) {
+        char path[300], text[64] = "", wanted[64];
+        int pid = atoi(e->d_name), of = 0;
+        FILE *f;
+
+        snprintf(path, sizeof path, "/proc/%d/stat", pid);
+        snprintf(wanted, sizeof wanted, "(%s)", name);
+        f = pid > 0 ? fopen(path, "r") : NULL;
+        if (f && fscanf(f, "%*d %63s %*c %d", text, &of) == 2 && of == parent && strcmp(text, wanted) == 0)
+            found = pid;
+        if (f)
+            fclose(f);
+    }
+    if (proc)
+        closedir(proc);
+    return found;
+}
+
+/* Nobody starts it again: waiting for it would be for ever. */
+static void a_run_whose_own_tracker_is_killed_ends_with_words_and_its_records(void **state)
+{
+    char path[300], said_path[300];
+    const char *const args[] = {"run", WORKLOAD, "--trials", "200", "-o", path, NULL};
+    struct counts c = {.n = 0};
+    struct buf said;
+    pid_t pid, tracker;
+
+    (void)state;
+    buf_init(&said, 1 << 20);
+    snprintf(path, sizeof path, "%s/orphan.jsonl", dir);
+    snprintf(said_path, sizeof said_path, "%s/orphan", dir);
+    pid = tune_start(said_path, args);
+    for (int i = 0; i < 600 && c.n == 0; i++) {
+        clock_sleep_ms(100);
+        log_scan(path, count, NULL, &c, NULL);
+    }
+    tracker = child_of(pid, "tune-tracker");
+    assert_true(tracker > 0);
+    proc_kill(tracker, SIGKILL, false);
+    assert_int_equal(tune_end(pid, 30000), 3);
+    assert_int_equal(file_read(said_path, &said, NULL), ERR_OK);
+    if (!strstr(buf_text(&said), "tune-tracker ended: ") || !strstr(buf_text(&said), "orphan.jsonl"))
+        fail_msg("said: %s", buf_text(&said));
+    assert_true(c.n > 0);
+    buf_fini(&said);
+}
+
 /* Every output of a product with ReLU is computed before anything is measured: half a minute here. */
 static void computing_expected_values_is_told_and_interrupted(void **state)
 {
@@ -399,6 +453,7 @@ int main(void)
         cmocka_unit_test(a_refused_run_leaves_no_log),
         cmocka_unit_test(a_run_interrupted_at_once_names_no_log),
         cmocka_unit_test(a_second_interrupt_ends_at_once_and_leaves_no_files),
+        cmocka_unit_test(a_run_whose_own_tracker_is_killed_ends_with_words_and_its_records),
         cmocka_unit_test(computing_expected_values_is_told_and_interrupted),
         cmocka_unit_test(a_dry_run_measures_nothing),
     };

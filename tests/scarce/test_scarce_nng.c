@@ -139,11 +139,11 @@ static bool has_ended(pid_t pid)
     return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
 }
 
-static bool gives_up(int64_t out_ms, bool taken, void *arg)
+static bool gives_up(int64_t out_ms, const char *does, void *arg)
 {
     struct acked *a = arg;
 
-    (void)taken;
+    (void)does;
     a->gone |= out_ms >= a->away_ms || has_ended(a->tracker);
     return !a->gone;
 }

@@ -513,6 +513,43 @@ static void a_job_for_a_board_that_is_off_says_so(void **state)
     expect_waits(r, 1, "no device of key cpu is there");
 }
 
+static void a_job_of_any_key_says_for_which_of_its_trials_no_device_is_there(void **state)
+{
+    struct rig *r = *state;
+
+    rig_do(r, "job_submit", "{'body':'b','lease':true}");
+    expect_waits(r, 1, NULL);
+    rig_do(r, "trial_add", "{'job':'j1','token':1,'trials':[{'n':0,'key':'cpu','program':'%s','body':{}}]}",
+           hash_of(1));
+    expect_waits(r, 1, "no device of key cpu is there");
+    rig_agent(r, "a", "n");
+    expect_waits(r, 1, NULL);
+    rig_do(r, "trial_add", "{'job':'j1','token':1,'trials':[{'n':1,'key':'gpu','program':'%s','body':{}}]}",
+           hash_of(2));
+    expect_waits(r, 1, "no device of key gpu is there");
+    cJSON_Delete(rig_lease(r, "a", 2, 1));
+    rig_do(r, "agent_bye", "{'agent':'a'}");
+    register_as(r, "b", "gpu", -1, "");
+    expect_waits(r, 1, "no device of key cpu is there");
+}
+
+static void an_agent_with_a_full_disk_serves_nobody_and_the_job_says_so(void **state)
+{
+    struct rig *r = *state;
+
+    rig_agent(r, "a", "n");
+    rig_add(r, rig_submit(r, "cpu"), 0, 1, 0);
+    rig_do(r, "agent_beat", "{'agent':'a','state':'disk-full'}");
+    expect_waits(r, 1, "key cpu: the disk of agent a is full");
+    assert_string_equal(text_in(entry(r, "devices", "a"), "state"), "disk-full");
+    rig_agent(r, "b", "n");
+    expect_waits(r, 1, NULL);
+    rig_do(r, "agent_bye", "{'agent':'b'}");
+    expect_waits(r, 1, "key cpu: the disk of agent a is full");
+    rig_do(r, "agent_beat", "{'agent':'a','state':'idle'}");
+    expect_waits(r, 1, NULL);
+}
+
 /* Three agents and a builder in pieces of two: who is behind `after` comes next, and 0 ends it. */
 static void devices_come_in_pieces(void **state)
 {
@@ -562,6 +599,8 @@ int main(void)
         FACT(a_drained_agent_gets_nothing_until_it_is_undrained),
         FACT(a_reserved_agent_serves_its_user_alone),
         FACT(a_job_for_a_board_that_is_off_says_so),
+        FACT(a_job_of_any_key_says_for_which_of_its_trials_no_device_is_there),
+        FACT(an_agent_with_a_full_disk_serves_nobody_and_the_job_says_so),
         FACT(devices_come_in_pages),
         FACT(devices_of_one_key_are_told_alone),
     };

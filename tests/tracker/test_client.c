@@ -260,11 +260,11 @@ struct patience {
     int n, enough;
 };
 
-static bool waits(int64_t out_ms, bool taken, void *arg)
+static bool waits(int64_t out_ms, const char *does, void *arg)
 {
     struct patience *p = arg;
 
-    assert_false(taken);
+    assert_null(does);
     p->out_ms[p->n++] = out_ms;
     return p->n < p->enough;
 }
@@ -287,6 +287,32 @@ static void who_waits_is_asked_how_long_it_may_take(void **state)
         assert_int_equal(p.out_ms[i], i * 1050);
     w->plan[w->n] = GOOD;
     expect_call(c, ERR_OK, "");
+    client_close(c);
+}
+
+static bool hears(int64_t out_ms, const char *does, void *arg)
+{
+    (void)out_ms;
+    snprintf(arg, 160, "%s", does ? does : "nothing");
+    return true;
+}
+
+static void who_waits_is_told_what_keeps_the_tracker(void **state)
+{
+    struct wire *w = *state;
+    struct client_options o = options_of(w);
+    struct client *c = NULL;
+    char heard[160] = "";
+
+    o.waiting = hears;
+    o.arg = heard;
+    assert_int_equal(client_open(&o, &c, NULL), ERR_OK);
+    w->plan[w->n] = NO_WAY;
+    expect_call(c, ERR_OK, "");
+    assert_string_equal(heard, "nothing");
+    w->plan[w->n] = BUSY;
+    expect_call(c, ERR_OK, "");
+    assert_string_equal(heard, "says: the tracker is busy");
     client_close(c);
 }
 
@@ -672,6 +698,7 @@ int main(void)
         FACT(a_call_is_repeated_with_its_id_until_it_is_answered),
         FACT(a_large_call_without_an_answer_is_led_by_a_hello),
         FACT(who_waits_is_asked_how_long_it_may_take),
+        FACT(who_waits_is_told_what_keeps_the_tracker),
         FACT(who_waits_may_give_up_before_the_first_answer),
         FACT(an_error_of_the_tracker_comes_with_its_words),
         FACT(a_reply_that_is_none_is_an_error),

@@ -461,9 +461,29 @@ static void a_lost_trial_has_a_line_of_its_own(void **state)
     assert_string_equal(rec.program.hex, hash_of(10));
     assert_string_equal(rec.fingerprint.hex, hash_of(-1));
     assert_non_null(strstr(line, "\"id\":\"t1\",\"job\":\"j1\",\"purpose\":\"final\""));
-    assert_non_null(strstr(line, "\"why\":\"five agents took this trial and none answered"));
+    assert_non_null(strstr(line, "\"why\":\"agents took this trial five times and none answered"));
     assert_non_null(strstr(line, "\"protocol\":\"rounds-1\",\"key\":\"cpu\",\"ts\":17672256"));
     record_fini(&rec);
+    cJSON_Delete(result);
+}
+
+/* The last one's words are in the record, whatever bytes they are. */
+static void who_gives_a_trial_back_says_why(void **state)
+{
+    struct rig *r = *state;
+    cJSON *result;
+    const char *line;
+
+    rig_add(r, rig_submit(r, "cpu"), 0, 1, 0);
+    for (int i = 1; i <= 5; i++) {
+        cJSON_Delete(rig_lease(r, "a", 1, 1));
+        rig_do(r, "trial_release", "{'trials':[{'trial':'t1','token':%d}],'why':'b%d: no room\xff\x1b on its disk'}", i,
+               i);
+    }
+    result = rig_must(r, "record_wait", "{'job':'j1','after':0}");
+    line = text_in(item_in(result, "records", 0), "record");
+    if (!strstr(line, "none answered; the last said: b5: no room?  on its disk; `tune requeue` tries it again"))
+        fail_msg("%s", line);
     cJSON_Delete(result);
 }
 
@@ -712,6 +732,7 @@ int main(void)
         FACT(an_agent_that_is_drained_gets_nothing_and_does_not_wait),
         FACT(five_leases_that_run_out_lose_the_trial),
         FACT(a_lost_trial_has_a_line_of_its_own),
+        FACT(who_gives_a_trial_back_says_why),
         FACT(a_lost_trial_takes_no_result_until_it_is_requeued),
         FACT(one_lost_trial_can_be_requeued_by_its_name),
         FACT(tokens_only_grow),

@@ -233,9 +233,9 @@ static int stop(void **state)
     return 0;
 }
 
-static bool for_a_minute(int64_t out_ms, bool taken, void *arg)
+static bool for_a_minute(int64_t out_ms, const char *does, void *arg)
 {
-    (void)taken;
+    (void)does;
     (void)arg;
     return out_ms < 60000;
 }

@@ -384,10 +384,10 @@ static void *wake_late(void *arg)
 }
 
 /* It is told of while it lasts. */
-static bool is_told(int64_t out_ms, bool taken, void *arg)
+static bool is_told(int64_t out_ms, const char *does, void *arg)
 {
     (void)out_ms;
-    *(bool *)arg |= taken;
+    *(bool *)arg |= does != NULL;
     return true;
 }
 

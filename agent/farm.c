@@ -5,7 +5,6 @@
 #include "core/buf.h"
 #include "core/err.h"
 #include "core/json.h"
-
 #include "core/version.h"
 
 #include <assert.h>
@@ -13,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define MAX_UNSTARTED_MS 40000 /* then the agent leaves */
 
 bool farm_is_full(const struct farm *f)
 {
@@ -153,13 +154,40 @@ void farm_give_back(struct farm *f, struct trial *t, const struct why *why)
     let_go(f, t);
 }
 
+/* A child that did not begin with the trial. An agent whose children do not for a while leaves. */
+static bool is_unstarted(struct farm *f, const struct trial *t)
+{
+    const bool is = t->finished && strcmp(t->record.stage, "start") == 0;
+    const int64_t now_ns = clock_read_ns(f->enlist.options.clock);
+    int64_t since_ns;
+
+    pthread_mutex_lock(&f->hands.lock);
+    since_ns = f->unstarted_ns;
+    if (t->finished)
+        f->unstarted_ns = !is ? 0 : since_ns ? since_ns : now_ns;
+    pthread_mutex_unlock(&f->hands.lock);
+    if (is && since_ns && now_ns - since_ns > MAX_UNSTARTED_MS * INT64_C(1000000))
+        enlist_leave(&f->enlist, "no child begins its work: leaving");
+    return is;
+}
+
+/* Does the trial's failure say something of this agent, and nothing of the trial? */
+static bool is_own_failure(struct farm *f, const struct trial *t, struct why *why)
+{
+    if (is_unstarted(f, t)) {
+        why_set(why, ERR_CHILD, "%s", t->record.why ? t->record.why : "");
+        return true;
+    }
+    return t->finished && t->record.status != STATUS_OK && workdir_check(&f->rig->dir, why);
+}
+
 void farm_answer(struct farm *f, struct trial *t)
 {
     struct accepted reply;
     struct why why = {""};
     enum err e;
 
-    if (t->finished && t->record.status != STATUS_OK && workdir_check(&f->rig->dir, &why)) {
+    if (is_own_failure(f, t, &why)) {
         farm_give_back(f, t, &why);
         return;
     }

@@ -9,6 +9,8 @@
 #include <assert.h>
 #include <string.h>
 
+#define UNSTARTED_PAUSE_MS 15000 /* four of them, and no trial was given back as often as makes it lost */
+
 /* ---- leasing ---- */
 
 static void take_leases(struct farm *f, const cJSON *list, struct queue *out)
@@ -130,6 +132,18 @@ static void fetch_all(struct farm *f, const struct queue *b)
         enlist_nap(&f->enlist, ENLIST_RETRY_MS);
 }
 
+/* Children that do not begin their work: a while later they may. */
+static void pause_unstarted(struct farm *f)
+{
+    bool is;
+
+    pthread_mutex_lock(&f->hands.lock);
+    is = f->unstarted_ns != 0;
+    pthread_mutex_unlock(&f->hands.lock);
+    if (is)
+        enlist_nap(&f->enlist, UNSTARTED_PAUSE_MS);
+}
+
 bool farm_lease_step(void *farm, int i)
 {
     struct farm *f = farm;
@@ -142,6 +156,7 @@ bool farm_lease_step(void *farm, int i)
     }
     if (!has_room(f))
         return false;
+    pause_unstarted(f);
     if (!enlist_finds_room(&f->enlist, &f->rig->dir))
         return true;
     trim_blobs(f);

@@ -37,14 +37,15 @@ struct farm {
     char warm[SHA256_HEX + 1]; /* the anchor last made ready, in this compiler cache */
     int64_t warm_generation;
     int64_t done, failed;
-    double canary_ns; /* of the last batch; 0 = none yet */
+    int64_t unstarted_ns; /* since then no child got as far as to begin with a trial; 0 = one did */
+    double canary_ns;     /* of the last batch; 0 = none yet */
 };
 
 /* Among the held trials from now on. False when there are too many, or when it is one of them already (its lease ran
  * out while the tracker was out of reach): that one goes on under the new token. */
 bool farm_hold(struct farm *f, struct trial *t);
 /* Sends the record of a finished trial (a dropped one has none) and frees the trial. A failure while the work directory
- * cannot be worked in is not the trial's: it is given back. */
+ * cannot be worked in, or of a child that did not begin with it, is not the trial's: it is given back. */
 void farm_answer(struct farm *f, struct trial *t);
 /* The tracker is to have another agent do it; frees the trial. */
 void farm_give_back(struct farm *f, struct trial *t, const struct why *why);

@@ -525,6 +525,44 @@ static void blobs_are_forgotten_when_no_trial_needs_them(void **state)
     town_close(&t);
 }
 
+static int n_silent;
+
+/* From the first trial on: two children are for one try of a trial. */
+static void no_child_speaks(const struct sim_asked *asked, void *arg)
+{
+    struct sim_children *c = arg;
+
+    if (asked == &c->asked[1])
+        c->n_deaf = n_silent;
+}
+
+static void what_children_do_not_begin_is_done_by_others(void **state)
+{
+    struct crew_agent *a = begin(12), *later;
+
+    (void)state;
+    n_silent = 5;
+    a->crew.children.saw = no_child_speaks;
+    a->crew.children.arg = &a->crew.children;
+    town_run(&t, 600);
+    expect_all_ok();
+    assert_true(crew_told(&a->crew, "is given back: died of signal 9 during start") >= 2);
+    town_close(&t);
+
+    a = begin(12);
+    n_silent = 1000;
+    a->crew.children.saw = no_child_speaks;
+    a->crew.children.arg = &a->crew.children;
+    later = town_agent(&t, "a1");
+    later->crew.start_ns = 120 * WORLD_S;
+    town_run(&t, 600);
+    expect_all_ok();
+    assert_int_equal(n_by("a1"), 12);
+    assert_int_equal(crew_told(&a->crew, "no child begins its work: leaving"), 1);
+    assert_true(a->crew.ended_ns < 60 * WORLD_S);
+    town_close(&t);
+}
+
 static void a_trial_that_lacks_a_blob_is_lost_with_words(void **state)
 {
     struct crew_agent *a = begin(3);
@@ -708,6 +746,7 @@ int main(void)
         cmocka_unit_test(what_a_killed_agent_held_goes_to_another_when_its_leases_run_out),
         cmocka_unit_test(each_blob_is_fetched_once),
         cmocka_unit_test(blobs_are_forgotten_when_no_trial_needs_them),
+        cmocka_unit_test(what_children_do_not_begin_is_done_by_others),
         cmocka_unit_test(a_trial_that_lacks_a_blob_is_lost_with_words),
         cmocka_unit_test(a_trial_whose_anchor_is_missing_is_timed_without),
         cmocka_unit_test(a_record_says_all_that_was_asked_and_found),

@@ -279,7 +279,11 @@ static void answer(struct workshop *w, struct order *o)
     enum err e;
 
     assert(o->built.status == STATUS_OK || o->built.n_files == 0);
-    if (o->built.status != STATUS_OK && workdir_check(&w->dir, &why)) { /* which is none of the program's doing */
+    if (strcmp(o->built.stage, SANDBOX_START) == 0)
+        why_set(&why, ERR_CHILD, "%s", o->built.why ? o->built.why : "");
+    else if (o->built.status != STATUS_OK)
+        workdir_check(&w->dir, &why);
+    if (why.text[0]) { /* which is none of the program's doing */
         give_back(w, o, &why);
         let_go(w, o, false);
         return;

@@ -54,9 +54,17 @@ void child_drop_anchor(struct child *c)
     c->anchor = NULL;
 }
 
+enum err child_blob_read(struct child *c, struct child_program *p, const char *hex, struct why *why)
+{
+    const enum err e = workdir_load_blob(c->dir, hex, &p->blobs, why);
+
+    p->unread |= e != ERR_OK;
+    return e;
+}
+
 struct blob_reader {
-    const char *dir;
-    struct blobs *into;
+    struct child *child;
+    struct child_program *program;
     enum err e;
     struct why *why;
 };
@@ -66,13 +74,13 @@ static void read_blob(const char *hex, void *arg)
     struct blob_reader *r = arg;
 
     if (!r->e)
-        r->e = workdir_load_blob(r->dir, hex, r->into, r->why);
+        r->e = child_blob_read(r->child, r->program, hex, r->why);
 }
 
 enum err child_program_parse(struct child *c, struct child_program *p, const char *hex, struct why *why)
 {
     const struct blob *text;
-    enum err e = workdir_load_blob(c->dir, hex, &p->blobs, why);
+    enum err e = child_blob_read(c, p, hex, why);
 
     if (e)
         return e;
@@ -82,7 +90,7 @@ enum err child_program_parse(struct child *c, struct child_program *p, const cha
 
 enum err child_program_read(struct child *c, struct child_program *p, const char *hex, struct why *why)
 {
-    struct blob_reader r = {c->dir, &p->blobs, child_program_parse(c, p, hex, why), why};
+    struct blob_reader r = {c, p, child_program_parse(c, p, hex, why), why};
 
     if (!r.e)
         program_each_blob(&p->program, read_blob, &r);
@@ -91,9 +99,9 @@ enum err child_program_read(struct child *c, struct child_program *p, const char
 
 enum err child_sheet_read(struct child *c, struct child_program *p, const char *hex, struct why *why)
 {
-    struct blob_reader r = {c->dir, &p->blobs, ERR_OK, why};
+    struct blob_reader r = {c, p, ERR_OK, why};
     const struct blob *text;
-    enum err e = workdir_load_blob(c->dir, hex, &p->blobs, why);
+    enum err e = child_blob_read(c, p, hex, why);
 
     if (e)
         return e;
@@ -322,6 +330,8 @@ cJSON *child_verify(struct child *c, const cJSON *request)
         stage = "verify";
         e = verify_passes(c, &p, &late_ns, &why);
     }
+    if (p.unread)
+        stage = SANDBOX_START;
     p.report.build_ns += late_ns;
     reply = verify_reply(
         c, e, &why, &p,

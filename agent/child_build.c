@@ -100,7 +100,7 @@ static enum err read_sources(struct child *c, struct child_program *p, const cha
     enum err e = child_program_parse(c, p, hex, why);
 
     for (size_t i = 0; !e && i < p->program.n_modules; i++)
-        e = workdir_load_blob(c->dir, p->program.modules[i].source.hex, &p->blobs, why);
+        e = child_blob_read(c, p, p->program.modules[i].source.hex, why);
     return e;
 }
 
@@ -189,7 +189,7 @@ cJSON *child_compile(struct child *c, const cJSON *request)
     for (size_t i = 0; !e && i < p.program.n_modules; i++)
         if (p.program.modules[i].lang == LANG_CUDA_C)
             e = compile_module(c, &p, &p.program.modules[i], (int)in.sm, &x, &why);
-    reply = compile_reply(c, e, stage, &why, &x);
+    reply = compile_reply(c, e, p.unread ? SANDBOX_START : stage, &why, &x);
     child_program_fini(c, &p);
     free(x.report.log);
     return reply;

@@ -44,6 +44,7 @@ struct child_program {
     struct blobs blobs;
     struct loaded *loaded;
     struct load_report report;
+    bool unread; /* a file of the work directory could not be read, or is damaged */
 };
 
 void child_program_init(struct child_program *p);
@@ -52,6 +53,8 @@ void child_program_fini(struct child *c, struct child_program *p);
 /* Unloads the anchor; nothing to do when there is none. */
 void child_drop_anchor(struct child *c);
 
+/* Adds a blob of the work directory to the program's; notes a failure in `unread`. */
+enum err child_blob_read(struct child *c, struct child_program *p, const char *hex, struct why *why);
 /* Parses the program alone; with all its blobs; then loads it on the device. */
 enum err child_program_parse(struct child *c, struct child_program *p, const char *hex, struct why *why);
 enum err child_program_read(struct child *c, struct child_program *p, const char *hex, struct why *why);

@@ -105,6 +105,8 @@ static void load_item(struct timed *t, int i, const cJSON *trial)
         m->e = read_and_load(t, &t->programs[i], in.program, i, &m->why);
     if (!m->e && *in.sheet)
         m->e = child_sheet_read(t->child, &t->programs[i], in.sheet, &m->why);
+    if (t->programs[i].unread)
+        t->stage[i] = SANDBOX_START;
     if (m->e)
         return;
     t->stage[i] = "time";

@@ -91,8 +91,10 @@ enum err lock_take(int fd, const struct clock *clock, int64_t timeout_ms)
 
     assert(fd >= 0 && timeout_ms >= 0);
     for (;;) {
-        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+            futimens(fd, NULL); /* in use: those who remove old files from /tmp leave it, or there would be two */
             return ERR_OK;
+        }
         if (errno != EWOULDBLOCK && errno != EINTR)
             return ERR_IO;
         if (clock_read_ns(clock) >= end)

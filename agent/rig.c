@@ -367,7 +367,7 @@ static void ask_verify(struct rig *r, struct rig_builder *b, const struct trial 
 
     if (e) {
         memset(end->stage, 0, sizeof end->stage);
-        strcpy(end->stage, "start");
+        strcpy(end->stage, SANDBOX_START);
         end->fate = e == ERR_CANCELLED ? SANDBOX_CANCELLED : SANDBOX_DIED;
         return;
     }
@@ -529,7 +529,7 @@ static void ask_time(struct rig *r, struct trial *const *trials, int n, bool anc
 
     if (e) {
         end->fate = e == ERR_CANCELLED ? SANDBOX_CANCELLED : SANDBOX_DIED;
-        strcpy(end->stage, "start");
+        strcpy(end->stage, SANDBOX_START);
         return;
     }
     for (int i = 0; i < n; i++)

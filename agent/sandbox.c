@@ -213,9 +213,9 @@ static double limit_of(const struct sandbox_limits *l, const struct sandbox_end 
 {
     const char *stage = end->stage;
 
-    if (strcmp(stage, "start") == 0 && l->start_s > 0)
+    if (strcmp(stage, SANDBOX_START) == 0 && l->start_s > 0)
         return l->start_s;
-    if (strcmp(stage, "build") == 0 || strcmp(stage, "load") == 0 || strcmp(stage, "start") == 0)
+    if (strcmp(stage, "build") == 0 || strcmp(stage, "load") == 0 || strcmp(stage, SANDBOX_START) == 0)
         return l->build_s;
     if (end->first_run)
         return l->run_s + (l->build_s < SANDBOX_LATE_S ? l->build_s : SANDBOX_LATE_S);
@@ -346,7 +346,7 @@ void sandbox_ask(struct sandbox *s, cJSON *request, const struct sandbox_limits 
 {
     memset(end, 0, sizeof *end);
     end->i_item = SANDBOX_NOWHERE;
-    snprintf(end->stage, sizeof end->stage, "start");
+    snprintf(end->stage, sizeof end->stage, SANDBOX_START);
     if (sandbox_is_alive(s)) {
         s->ops->ask(s, request, l, reply, end);
     } else {

@@ -87,16 +87,18 @@ static void forget(struct workdir *w, struct workdir_blob *b)
     *b = w->blobs[--w->n_blobs];
 }
 
-/* A file that somebody else removed (those who tidy /tmp do) is not here. */
+/* A file that somebody else removed (those who tidy /tmp do) or cut is not here. */
 static bool use(struct workdir *w, const char *hex)
 {
     struct workdir_blob *b = find(w, hex);
     char path[PATH_MAX + 80];
+    struct stat st;
 
     if (!b)
         return false;
     blob_path(w->temp.path, hex, path, sizeof path);
-    if (access(path, F_OK) != 0) {
+    if (stat(path, &st) != 0 || st.st_size != b->n_bytes) {
+        unlink(path);
         forget(w, b);
         return false;
     }

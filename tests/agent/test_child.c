@@ -175,7 +175,7 @@ static void a_program_that_is_not_there_fails_before_it_is_built(void **state)
     cJSON_Delete(reply);
     cJSON_Delete(ask);
     reply = verify("0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef");
-    assert_string_equal(text_of(reply, "stage"), "prepare");
+    assert_string_equal(text_of(reply, "stage"), SANDBOX_START);
     cJSON_Delete(reply);
 }
 

@@ -194,13 +194,13 @@ static void what_cannot_be_read_fails_before_it_is_built(void **state)
 
     (void)state;
     assert_string_equal(text_of(reply, "status"), "runtime");
-    assert_string_equal(text_of(reply, "stage"), "prepare");
+    assert_string_equal(text_of(reply, "stage"), SANDBOX_START);
     cJSON_Delete(reply);
     reply = compile(store(sources, LANG_CUDA_C, false, name).hex, 0);
     assert_string_equal(text_of(reply, "stage"), "prepare");
     cJSON_Delete(reply);
     reply = compile("0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", 75);
-    assert_string_equal(text_of(reply, "stage"), "prepare");
+    assert_string_equal(text_of(reply, "stage"), SANDBOX_START);
     cJSON_Delete(reply);
 }
 

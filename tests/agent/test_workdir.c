@@ -354,13 +354,13 @@ static void a_blob_that_somebody_removed_is_not_here(void **state)
     assert_int_equal(workdir_open(&w, NULL), ERR_OK);
     blobs_init(&set, 1000);
     assert_int_equal(blobs_put(&set, "abc", 3, &name), ERR_OK);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         assert_false(workdir_has(&w, name.hex));
         assert_int_equal(workdir_put(&w, &set, name.hex, NULL), ERR_OK);
         assert_true(workdir_has(&w, name.hex));
         assert_int_equal(w.sum_bytes, 3);
         snprintf(path, sizeof path, "%s/blobs/%s", w.temp.path, name.hex);
-        assert_int_equal(unlink(path), 0);
+        assert_int_equal(i == 1 ? truncate(path, 2) : unlink(path), 0);
     }
     assert_false(workdir_has(&w, name.hex));
     assert_int_equal(w.sum_bytes, 0);

@@ -69,6 +69,10 @@ enum err guard_find(struct hub *h, const struct hub_url *u, enum guard *out, str
         *out = GUARD_ETAG;
         return ERR_OK;
     }
+    if (e == ERR_UNSUPPORTED && u->s3) { /* OpenStack Swift: "501 NotImplemented" to If-Match */
+        *out = GUARD_NONE;
+        return ERR_OK;
+    }
     if (e)
         return e;
     e = hub_delete(h, &probe, why);

@@ -232,6 +232,10 @@ static void do_put(struct talk *t)
     struct server_object *o = server_find(s, t->r.target);
     char etag[32];
 
+    if (s->refuses_etags && t->r.if_match[0]) {
+        say(t, 501, "<Error><Code>NotImplemented</Code></Error>");
+        return;
+    }
     if (s->knows_etags &&
         ((t->r.if_match[0] && (!o || strcmp(t->r.if_match, etag_of(o, etag)) != 0)) || (t->r.if_none_match[0] && o))) {
         say(t, 412, "");

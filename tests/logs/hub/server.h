@@ -26,6 +26,7 @@ struct server {
     unsigned port;
     /* Switches, set between requests. */
     bool knows_etags;   /* obeys If-Match and If-None-Match */
+    bool refuses_etags; /* 501 to If-Match */
     bool weak_etags;    /* W/"v1" */
     bool is_dav;        /* MKCOL and PROPFIND */
     bool has_index;     /* GET of a folder is nginx's index in JSON */

@@ -51,14 +51,20 @@ static enum err unite(const char *const *paths, size_t n, const char *out, int64
     return e;
 }
 
-static enum err push(const char *path, const char *text, bool alone, int64_t *n_new, struct why *why)
+static enum err push_to(const struct hub_url *u, const char *text, bool alone, int64_t *n_new, struct why *why)
 {
-    const struct hub_url u = place_url(path);
     const char *const paths[] = {place_at("own")};
 
     place_write_text(place_at("own"), text);
     *n_new = -1;
-    return hub_push_log(place.hub, &u, paths, 1, alone, unite, n_new, why);
+    return hub_push_log(place.hub, u, paths, 1, alone, unite, n_new, why);
+}
+
+static enum err push(const char *path, const char *text, bool alone, int64_t *n_new, struct why *why)
+{
+    const struct hub_url u = place_url(path);
+
+    return push_to(&u, text, alone, n_new, why);
 }
 
 static size_t n_like(const char *part)
@@ -239,6 +245,22 @@ static void without_guard_only_who_is_alone_may_push(void **state)
     assert_int_equal(place.server.n_objects, 1);
 }
 
+/* As OpenStack Swift does. */
+static void of_an_s3_store_that_refuses_conditions_the_same(void **state)
+{
+    const struct hub_url u = place_s3_url("l");
+    struct why why = {""};
+    int64_t n_new;
+
+    (void)state;
+    place.server.is_s3 = place.server.refuses_etags = true;
+    assert_int_equal(push_to(&u, "a\n", false, &n_new, &why), ERR_UNSUPPORTED);
+    assert_non_null(strstr(why.text, "--alone"));
+    assert_int_equal(place.server.n_objects, 0);
+    assert_int_equal(push_to(&u, "a\n", true, &n_new, &why), ERR_OK);
+    place_check_object("/bucket/l", "a\n");
+}
+
 static void logs_are_pulled_into_what_is_there(void **state)
 {
     const struct hub_url u = place_url("/l"), none = place_url("/none");
@@ -412,6 +434,7 @@ int main(void)
         TEST(a_push_that_fails_leaves_no_lock),
         TEST(a_lock_of_another_is_waited_for_and_a_dead_one_is_taken),
         TEST(without_guard_only_who_is_alone_may_push),
+        TEST(of_an_s3_store_that_refuses_conditions_the_same),
         TEST(logs_are_pulled_into_what_is_there),
         TEST(bundles_are_pushed_with_their_manifest_last),
         TEST(a_store_that_tells_sums_gets_only_what_changed),

@@ -179,6 +179,14 @@ void carrier_go(struct carrier *c)
     pthread_mutex_unlock(&c->lock);
 }
 
+void carrier_again(struct carrier *c)
+{
+    pthread_mutex_lock(&c->lock);
+    assert(c->state == DONE);
+    c->state = IDLE;
+    pthread_mutex_unlock(&c->lock);
+}
+
 void carrier_clear(struct carrier *c)
 {
     pthread_mutex_lock(&c->lock);

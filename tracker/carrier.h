@@ -34,9 +34,12 @@ enum err carrier_open(const char *url, double stall_s, struct carrier **out, str
 /* Waits for the end of what is under way. */
 void carrier_close(struct carrier *c);
 
-/* The load, or NULL while it is carried; *done: it was carried, and carrier_clear has to follow. */
+/* The load, or NULL while it is carried; *done: it was carried, and carrier_clear or carrier_again has to
+ * follow. */
 struct load *carrier_load(struct carrier *c, bool *done);
 void carrier_go(struct carrier *c);
 void carrier_clear(struct carrier *c);
+/* In place of that: the same load is to be carried once more, with another carrier_go. */
+void carrier_again(struct carrier *c);
 
 #endif

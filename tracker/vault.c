@@ -206,6 +206,10 @@ static enum err end_sending(struct tracker *t, const struct load *l)
         tell(t, failed[l->what], l);
         pause_way(t, &v->out);
         v->n_skipped += is_blob;
+        if (l->what == CARRY_DELETE && l->e != ERR_AUTH) { /* nobody else knows of it any more */
+            carrier_again(v->out.carrier);
+            return ERR_OK;
+        }
     } else {
         e = is_blob ? t->o.ops->blob_away(t->o.store, l->name) : ERR_OK;
         t->stats.blobs_sent += is_blob;
@@ -276,7 +280,7 @@ enum err vault_tick(struct tracker *t)
         return e;
     if (done)
         return end_sending(t, l);
-    if (l->name[0])
-        return gather(t, l);
-    return tracker_now_ns(t) >= v->out.not_before_ns ? choose(t, l) : ERR_OK;
+    if (tracker_now_ns(t) < v->out.not_before_ns)
+        return ERR_OK;
+    return l->name[0] ? gather(t, l) : choose(t, l);
 }

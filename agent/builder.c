@@ -279,7 +279,7 @@ static void answer(struct workshop *w, struct order *o)
     enum err e;
 
     assert(o->built.status == STATUS_OK || o->built.n_files == 0);
-    if (strcmp(o->built.stage, SANDBOX_START) == 0)
+    if (o->built.status != STATUS_LIMITS && strcmp(o->built.stage, SANDBOX_START) == 0)
         why_set(&why, ERR_CHILD, "%s", o->built.why ? o->built.why : "");
     else if (o->built.status != STATUS_OK)
         workdir_check(&w->dir, &why);

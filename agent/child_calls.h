@@ -6,8 +6,8 @@
 #include "tracker/calls.h"
 
 #define SANDBOX_NOWHERE (-9) /* of child_stage.i: apart from measure.h's places, which are below 0 too */
-#define SANDBOX_START                                                                                                  \
-    "start" /* the stage of a child that did not begin with its request, or could not read its files */
+/* The stage of a child that did not begin with its request, or could not read its files. */
+#define SANDBOX_START "start"
 
 #define MEMBER CALL_MEMBER
 #define STRUCT CALL_STRUCT

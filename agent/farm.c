@@ -154,10 +154,11 @@ void farm_give_back(struct farm *f, struct trial *t, const struct why *why)
     let_go(f, t);
 }
 
-/* A child that did not begin with the trial. An agent whose children do not for a while leaves. */
+/* A child that did not begin with the trial, but for one that its job gives too little memory for that. An agent whose
+ * children do not for a while leaves. */
 static bool is_unstarted(struct farm *f, const struct trial *t)
 {
-    const bool is = t->finished && strcmp(t->record.stage, SANDBOX_START) == 0;
+    const bool is = t->finished && t->record.status != STATUS_LIMITS && strcmp(t->record.stage, SANDBOX_START) == 0;
     const int64_t now_ns = clock_read_ns(f->enlist.options.clock);
     int64_t since_ns;
 

@@ -9,7 +9,8 @@
 #include <assert.h>
 #include <string.h>
 
-#define UNSTARTED_PAUSE_MS 15000 /* four of them, and no trial was given back as often as makes it lost */
+/* A poll is under way when the first one fails: twice this, and the agent leaves behind four tries of a trial. */
+#define UNSTARTED_PAUSE_MS 10000
 
 /* ---- leasing ---- */
 

@@ -298,6 +298,15 @@ int64_t rig_generation(struct rig *r, const struct trial *t)
     return generation;
 }
 
+void rig_doubt(struct rig *r)
+{
+    workdir_doubt(&r->dir);
+    pthread_mutex_lock(&r->lock);
+    r->generation++;
+    r->n_built = 0;
+    pthread_mutex_unlock(&r->lock);
+}
+
 static void count_built(struct rig *r)
 {
     pthread_mutex_lock(&r->lock);
@@ -310,7 +319,7 @@ static enum err want_build_child(struct rig *r, struct rig_builder *b, const str
 {
     const int64_t generation = rig_generation(r, t);
 
-    if (sandbox_is_alive(&b->child) && b->generation == generation)
+    if (sandbox_is_whole(&b->child) && b->generation == generation)
         return ERR_OK;
     sandbox_end_child(&b->child);
     b->generation = generation;
@@ -406,8 +415,14 @@ void rig_verify(struct rig *r, int i_builder, struct trial *t)
     if (t->finished)
         return;
     ask_verify(r, b, t, t->program_name.hex, t->sheet_name.hex, &reply, &end);
+    if (end.fate == SANDBOX_REPLIED && !sandbox_is_whole(&b->child)) {
+        end.fate = SANDBOX_DIED;
+        why_set(&end.words, ERR_CHILD, "somebody removed its compiler cache");
+    }
     if (end.fate == SANDBOX_DIED && !rig_stopping(r)) {
         warn_first_death(r, t, &end);
+        cJSON_Delete(reply);
+        reply = NULL;
         ask_verify(r, b, t, t->program_name.hex, t->sheet_name.hex, &reply, &end);
     }
     if (rig_stopping(r) && end.fate != SANDBOX_REPLIED)
@@ -510,7 +525,7 @@ static enum err want_time_child(struct rig *r, int64_t generation, struct why *w
     if (generation < r->time_generation)
         generation = r->time_generation;
     assert(generation >= 0);
-    if (sandbox_is_alive(&r->time) && r->time_generation == generation &&
+    if (sandbox_is_whole(&r->time) && r->time_generation == generation &&
         (r->n_timed < RIG_CHILD_TRIALS || r->simulated))
         return ERR_OK;
     sandbox_end_child(&r->time);
@@ -564,7 +579,8 @@ static void take_trial(struct rig *r, struct trial *t, const cJSON *item, const 
     if (item)
         trial_take_time(t, item, reply);
     else
-        trial_fail(t, STATUS_RUNTIME, "time", refused ? refused : "the child gave no answer for this trial");
+        trial_fail(t, STATUS_RUNTIME, refused ? SANDBOX_START : "time",
+                   refused ? refused : "the child gave no answer for this trial");
     assert(t->finished);
     note_proven(&r->proven, t);
     if (!keeps_child(t->record.status))
@@ -642,7 +658,8 @@ static int time_again(struct rig *r, struct trial **trials, int n, cJSON **reply
     n = take_wrong(r, trials, n, first, trials);
     *reply = NULL;
     if (n) {
-        tell(r, 1, "the canary changed while %d trials were timed: once more", n);
+        tell(r, 1, "%s while %d trials were timed: once more",
+             sandbox_is_whole(&r->time) ? "the canary changed" : "somebody removed the compiler cache", n);
         ask_time(r, trials, n, true, reply, end);
     }
     cJSON_Delete(first);
@@ -657,7 +674,7 @@ static void time_together(struct rig *r, struct trial *const *all, int n)
 
     memcpy(trials, all, (size_t)n * sizeof *trials);
     ask_time(r, trials, n, true, &reply, &end);
-    if (end.fate == SANDBOX_REPLIED && is_disturbed(trials, reply))
+    if (end.fate == SANDBOX_REPLIED && (is_disturbed(trials, reply) || !sandbox_is_whole(&r->time)))
         n = time_again(r, trials, n, &reply, &end);
     if (n && end.fate == SANDBOX_REPLIED) {
         take_batch(r, trials, n, reply);

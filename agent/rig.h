@@ -114,6 +114,10 @@ bool rig_overlaps(const struct rig *r);
  * as long. */
 int64_t rig_generation(struct rig *r, const struct trial *t);
 
+/* What children find in the work directory may be damaged: blobs that are get forgotten, and the compiler cache is
+ * begun anew. */
+void rig_doubt(struct rig *r);
+
 /* Has a trial code that is to be compiled before it is verified? */
 bool rig_compiles(const struct rig *r, const struct trial *t);
 

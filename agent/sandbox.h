@@ -10,6 +10,7 @@
 #include "core/err.h"
 #include "core/json.h"
 
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,6 +41,8 @@ struct sandbox {
     int err_fd; /* its stderr, a file without a name */
     struct frame_reader reader;
     const atomic_bool *stop;
+    char cache_dir[PATH_MAX];      /* of a process; "" = none */
+    int cache_fd;                  /* of that, open: one made anew in its place is another */
     int64_t forks_ns, forks_bytes; /* when the memory of what the child started was looked at; 0 = never yet; and it */
 };
 
@@ -78,6 +81,8 @@ extern const struct sandbox_ops sandbox_processes;
 /* The caller's memory, no child yet. Keeps `ops` (NULL = processes) and `arg`, which is theirs. */
 void sandbox_init(struct sandbox *s, const struct sandbox_ops *ops, void *arg);
 bool sandbox_is_alive(const struct sandbox *s);
+/* The same, and nobody removed its compiler cache, without which it compiles nothing. */
+bool sandbox_is_whole(const struct sandbox *s);
 
 /* Starts a child (ending an earlier one); ERR_IO with words. Call from a thread that lives as long as the process: the
  * child dies with the thread that started it. */

@@ -264,7 +264,7 @@ void trial_take_verify(struct trial *t, const cJSON *reply)
     t->record.verify_ms = v.verify_ms;
     t->ran_once = v.once;
     if (v.refused)
-        trial_fail(t, STATUS_RUNTIME, "prepare", v.refused);
+        trial_fail(t, STATUS_RUNTIME, SANDBOX_START, v.refused);
     else if (status_of(v.status) != STATUS_OK)
         trial_fail(t, status_of(v.status), v.stage, v.why);
 }

@@ -236,3 +236,22 @@ enum err workdir_load_blob(const char *dir, const char *hex, struct blobs *into,
     buf_fini(&bytes);
     return e;
 }
+
+void workdir_doubt(struct workdir *w)
+{
+    pthread_mutex_lock(&w->lock);
+    for (size_t i = w->n_blobs; i-- > 0;) {
+        struct workdir_blob *b = &w->blobs[i];
+        char path[PATH_MAX + 80];
+        struct buf bytes;
+
+        blob_path(w->temp.path, b->name.hex, path, sizeof path);
+        buf_init(&bytes, (size_t)b->n_bytes + 1);
+        if (file_read(path, &bytes, NULL) || strcmp(sha256_of(buf_text(&bytes), bytes.len).hex, b->name.hex) != 0) {
+            unlink(path);
+            forget(w, b);
+        }
+        buf_fini(&bytes);
+    }
+    pthread_mutex_unlock(&w->lock);
+}

@@ -58,6 +58,9 @@ int64_t workdir_stamp(struct workdir *w);
 /* Is the blob here, still? True stamps it as used. */
 bool workdir_has(struct workdir *w, const char *hex);
 
+/* Forgets the blobs that are not what their names say. */
+void workdir_doubt(struct workdir *w);
+
 /* Writes a blob of the set that is not here yet; ERR_NOT_FOUND when the set lacks it. */
 enum err workdir_put(struct workdir *w, const struct blobs *set, const char *hex, struct why *why);
 

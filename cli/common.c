@@ -650,6 +650,11 @@ int cmd_drive(struct session *s, struct progress *p, const char *interrupted_sta
         session_close(s, end == SESSION_CANCELLED ? "cancelled" : interrupted_state, NULL);
     if (e_best)
         return cmd_fail(e_best, &why);
+    if (end == SESSION_CANCELLED) {
+        fprintf(stderr, "tune: the job %s was cancelled; the same command with the same log goes on from here\n",
+                s->o.job_id);
+        return EXIT_INTERRUPTED;
+    }
     if (end == SESSION_INTERRUPTED) {
         fputs("tune: interrupted; the same command with the same log goes on from here\n", stderr);
         return EXIT_INTERRUPTED;

@@ -53,10 +53,10 @@ static enum err start(struct localfarm *f, const char *who, const char *const *a
     return e;
 }
 
-/* The last lines of a child's log, as words. */
-static enum err last_words(const struct localfarm *f, const char *who, struct why *why)
+/* How a child ended, and the last lines of its log, as words. */
+static enum err last_words(const struct localfarm *f, const char *who, int status, struct why *why)
 {
-    char path[PATH_MAX + 32];
+    char path[PATH_MAX + 32], how[64] = "";
     struct buf text;
     const char *tail;
 
@@ -68,7 +68,9 @@ static enum err last_words(const struct localfarm *f, const char *who, struct wh
     tail = buf_text(&text);
     if (text.len > 600)
         tail += text.len - 600;
-    why_set(why, ERR_CHILD, "%s ended: %s", who, *tail ? tail : "it said nothing");
+    if (WIFSIGNALED(status))
+        snprintf(how, sizeof how, " by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    why_set(why, ERR_CHILD, "%s ended%s: %s", who, how, *tail ? tail : "it said nothing");
     buf_fini(&text);
     return ERR_CHILD;
 }
@@ -161,13 +163,15 @@ enum err localfarm_start(struct localfarm *f, const struct localfarm_options *o,
 
 enum err localfarm_check(struct localfarm *f, struct why *why)
 {
-    if (f->tracker > 0 && proc_wait(f->tracker, 0, NULL) != ERR_TIMEOUT) {
+    int status = 0;
+
+    if (f->tracker > 0 && proc_wait(f->tracker, 0, &status) != ERR_TIMEOUT) {
         f->tracker = 0;
-        return last_words(f, "tune-tracker", why);
+        return last_words(f, "tune-tracker", status, why);
     }
-    if (f->agent > 0 && proc_wait(f->agent, 0, NULL) != ERR_TIMEOUT) {
+    if (f->agent > 0 && proc_wait(f->agent, 0, &status) != ERR_TIMEOUT) {
         f->agent = 0;
-        return last_words(f, "tune-agent", why);
+        return last_words(f, "tune-agent", status, why);
     }
     return ERR_OK;
 }

@@ -428,7 +428,8 @@ static void wait_for_words(const struct job *j, const char *words)
     }
 }
 
-/* A disk that takes nothing: the folder of the blobs is away for a while, then are its files, then is all of it. */
+/* A disk that takes nothing: the folder of the blobs is away for a while, then are its files, the compiler cache, all
+ * of it. */
 static void a_disk_that_fails_costs_no_trial(void **state)
 {
     static struct job j;
@@ -457,14 +458,22 @@ static void a_disk_that_fails_costs_no_trial(void **state)
     gather(&j, 9, 40000);
     for (int i = 6; i < 9; i++)
         assert_int_equal(record_of(&j, i)->status, STATUS_OK);
+    work_dir("/cache.0", aside, sizeof aside);
+    dir_remove(aside);
+    for (int i = 9; i < 12; i++)
+        add(&j, sample_good, 300 + i, j.program[0]);
+    submit(&j);
+    gather(&j, 12, 60000);
+    for (int i = 9; i < 12; i++)
+        assert_int_equal(record_of(&j, i)->status, STATUS_OK);
     work_dir("", blobs, sizeof blobs);
     dir_remove(blobs);
-    add(&j, sample_good, 310, "");
+    add(&j, sample_good, 320, "");
     submit(&j);
     assert_int_equal(proc_wait(agents[0], 20000, &status), ERR_OK);
     agents[0] = start_agent("a0");
-    gather(&j, 10, 40000);
-    assert_int_equal(record_of(&j, 9)->status, STATUS_OK);
+    gather(&j, 13, 40000);
+    assert_int_equal(record_of(&j, 12)->status, STATUS_OK);
     close_job(&j);
 }
 

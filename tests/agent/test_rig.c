@@ -607,34 +607,31 @@ static void refuse_later(const struct sim_asked *x, void *arg)
         ((struct sim_children *)arg)->refused = "it fell off the bus";
 }
 
-static void a_device_that_goes_away_is_told_in_each_record(void **state)
-{
-    (void)state;
-    begin();
-    children->saw = refuse_later;
-    children->arg = children;
-    add("", -1);
-    town_run(&t, 600);
-    expect(0, STATUS_RUNTIME, "prepare", "fell off the bus");
-    town_close(&t);
-}
-
 static void refuse_to_time(const struct sim_asked *x, void *arg)
 {
     if (strcmp(x->op, "time") == 0)
         ((struct sim_children *)arg)->refused = "it fell off the bus";
 }
 
-static void a_device_that_goes_away_before_timing_is_told_too(void **state)
+/* It says nothing of a kernel: the agent leaves, and another does the trial. */
+static void a_device_that_goes_away_fails_no_trial(void **state)
 {
+    static void (*const when[])(const struct sim_asked *, void *) = {refuse_later, refuse_to_time};
+
     (void)state;
-    begin();
-    children->saw = refuse_to_time;
-    children->arg = children;
-    add("", -1);
-    town_run(&t, 600);
-    expect(0, STATUS_RUNTIME, "time", "fell off the bus");
-    town_close(&t);
+    for (int i = 0; i < 2; i++) {
+        struct crew_agent *a = begin(), *later = town_agent(&t, "a1");
+
+        later->crew.start_ns = 120 * WORLD_S;
+        children->saw = when[i];
+        children->arg = children;
+        add("", -1);
+        town_run(&t, 600);
+        expect_ok(0);
+        assert_true(crew_told(&a->crew, "is given back: it fell off the bus") >= 3);
+        assert_true(a->crew.ended_ns < 60 * WORLD_S);
+        town_close(&t);
+    }
 }
 
 int main(void)
@@ -672,8 +669,7 @@ int main(void)
         cmocka_unit_test(an_anchor_that_cannot_be_built_is_told),
         cmocka_unit_test(an_agent_that_cannot_start_a_child_leaves),
         cmocka_unit_test(a_device_that_cannot_be_asked_is_refused),
-        cmocka_unit_test(a_device_that_goes_away_is_told_in_each_record),
-        cmocka_unit_test(a_device_that_goes_away_before_timing_is_told_too),
+        cmocka_unit_test(a_device_that_goes_away_fails_no_trial),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,6 +76,11 @@ static void do_as_told(const char *op)
         usleep(120000);
         say("{\"ok\":true}");
         return;
+    } else if (strcmp(op, "a second") == 0) {
+        say("{\"at\":\"build\",\"i\":0}");
+        usleep(1000000);
+        say("{\"ok\":true}");
+        return;
     } else if (strcmp(op, "eat") == 0)
         eat_memory();
     else if (strcmp(op, "eat in forks") == 0)
@@ -292,6 +297,33 @@ static void garbage_from_a_child_is_its_end(void **state)
     expect("garbage", SANDBOX_DIED, "child process");
 }
 
+/* Of a machine that sleeps, or a Ctrl-Z: agent and child stand still for three seconds. */
+static void time_for_which_all_stood_still_is_nobodys(void **state)
+{
+    const struct sandbox_limits brief = {.build_s = 2, .run_s = 2, .all_s = 2};
+    const pid_t parent = getpid();
+    struct sandbox s;
+    struct sandbox_end end;
+    pid_t stopper;
+    int status;
+
+    (void)state;
+    start(&s, NULL);
+    stopper = fork();
+    if (stopper == 0) {
+        usleep(300000);
+        kill(s.pid, SIGSTOP);
+        kill(parent, SIGSTOP);
+        usleep(3000000);
+        kill(parent, SIGCONT);
+        kill(s.pid, SIGCONT);
+        _exit(0);
+    }
+    assert_int_equal(ask_within(&s, "a second", &brief, &end), SANDBOX_REPLIED);
+    waitpid(stopper, &status, 0);
+    sandbox_end_child(&s);
+}
+
 static void a_stage_over_its_time_is_ended(void **state)
 {
     (void)state;
@@ -467,6 +499,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_child_answers_again_and_again),
         cmocka_unit_test(death_is_told_with_its_signal_and_last_words),
         cmocka_unit_test(garbage_from_a_child_is_its_end),
+        cmocka_unit_test(time_for_which_all_stood_still_is_nobodys),
         cmocka_unit_test(a_stage_over_its_time_is_ended),
         cmocka_unit_test(a_stage_has_the_time_of_its_kind),
         cmocka_unit_test(the_first_run_has_the_time_of_a_build_as_well),

@@ -364,6 +364,15 @@ static void a_blob_that_somebody_removed_is_not_here(void **state)
     }
     assert_false(workdir_has(&w, name.hex));
     assert_int_equal(w.sum_bytes, 0);
+    assert_int_equal(workdir_put(&w, &set, name.hex, NULL), ERR_OK);
+    workdir_doubt(&w);
+    assert_true(workdir_has(&w, name.hex));
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(file_append(path, "abd", 3, false, NULL), ERR_OK);
+    assert_true(workdir_has(&w, name.hex)); /* as it seems */
+    workdir_doubt(&w);
+    assert_false(workdir_has(&w, name.hex));
+    assert_int_not_equal(access(path, F_OK), 0);
     blobs_fini(&set);
     workdir_close(&w);
 }

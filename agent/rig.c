@@ -404,6 +404,20 @@ static void warn_first_death(const struct rig *r, const struct trial *t, const s
     tell(r, 1, "%s: %s; once more, alone", t->id, end->words.text);
 }
 
+/* An answer that was given without a compiler cache is none. */
+static void ask_verify_whole(struct rig *r, struct rig_builder *b, const struct trial *t, cJSON **reply,
+                             struct sandbox_end *end)
+{
+    ask_verify(r, b, t, t->program_name.hex, t->sheet_name.hex, reply, end);
+    if (end->fate != SANDBOX_REPLIED || sandbox_is_whole(&b->child))
+        return;
+    cJSON_Delete(*reply);
+    *reply = NULL;
+    end->fate = SANDBOX_DIED;
+    strcpy(end->stage, SANDBOX_START);
+    why_set(&end->words, ERR_CHILD, "somebody removed its compiler cache");
+}
+
 void rig_verify(struct rig *r, int i_builder, struct trial *t)
 {
     struct sandbox_end end = {.fate = SANDBOX_DIED};
@@ -414,16 +428,10 @@ void rig_verify(struct rig *r, int i_builder, struct trial *t)
     b = &r->builders[i_builder];
     if (t->finished)
         return;
-    ask_verify(r, b, t, t->program_name.hex, t->sheet_name.hex, &reply, &end);
-    if (end.fate == SANDBOX_REPLIED && !sandbox_is_whole(&b->child)) {
-        end.fate = SANDBOX_DIED;
-        why_set(&end.words, ERR_CHILD, "somebody removed its compiler cache");
-    }
+    ask_verify_whole(r, b, t, &reply, &end);
     if (end.fate == SANDBOX_DIED && !rig_stopping(r)) {
         warn_first_death(r, t, &end);
-        cJSON_Delete(reply);
-        reply = NULL;
-        ask_verify(r, b, t, t->program_name.hex, t->sheet_name.hex, &reply, &end);
+        ask_verify_whole(r, b, t, &reply, &end);
     }
     if (rig_stopping(r) && end.fate != SANDBOX_REPLIED)
         return;

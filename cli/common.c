@@ -653,7 +653,7 @@ int cmd_drive(struct session *s, struct progress *p, const char *interrupted_sta
     if (end == SESSION_CANCELLED) {
         fprintf(stderr, "tune: the job %s was cancelled; the same command with the same log goes on from here\n",
                 s->o.job_id);
-        return EXIT_INTERRUPTED;
+        return EXIT_USAGE;
     }
     if (end == SESSION_INTERRUPTED) {
         fputs("tune: interrupted; the same command with the same log goes on from here\n", stderr);

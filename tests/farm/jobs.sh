@@ -143,6 +143,16 @@ interrupted_run_is_cancelled_and_goes_on_from_its_log() {
     expect_search stopped 50 "resumed"
 }
 
+run_whose_job_another_cancels_says_so() {
+    start_on slow unwanted --trials 50 --seed 4
+    wait_lines "$dir/unwanted.jsonl" 3
+    "$bin/tune" cancel "$(newest_job)" --tracker "$url" -q
+    code=0
+    wait "$run" || code=$?
+    [ "$code" -eq 1 ] || fail "cancelled by another: exit code $code, expected 1"
+    grep -q "the job j[0-9]* was cancelled" "$dir/unwanted.out" || fail "cancelled by another: $(cat "$dir/unwanted.out")"
+}
+
 time_budget_ends_a_run() {
     run_on slow timed --trials 400 --seed 3 --time 2s -q >"$dir/timed.out" 2>&1 || fail "--time: exit code $?"
     n=$(n_search timed)
@@ -253,7 +263,7 @@ for key in fast slow bad steep; do
     wait_agent "$key"
 done
 for fact in submitted_job_is_driven_by_work_and_followed work_takes_over_from_a_killed_run jobs_run_side_by_side \
-    interrupted_run_is_cancelled_and_goes_on_from_its_log time_budget_ends_a_run early_stopping_waits_for_as_many_as_it_says \
+    interrupted_run_is_cancelled_and_goes_on_from_its_log run_whose_job_another_cancels_says_so time_budget_ends_a_run early_stopping_waits_for_as_many_as_it_says \
         a_run_ends_when_little_is_to_be_gained_or_the_target_is_reached \
     wholly_failed_run_is_explained known_configs_come_from_the_store earlier_records_are_not_measured_again events_say_what_a_run_does \
     anchors_are_bridged jobs_on_what_others_tuned_end; do

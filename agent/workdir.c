@@ -140,6 +140,7 @@ static enum err put(struct workdir *w, const struct blobs *set, const char *hex,
         return why_set(why, ERR_NOMEM, "out of memory");
     assert(w->n_blobs < w->cap_blobs && w->temp.lock_fd >= 0);
     blob_path(w->temp.path, hex, path, sizeof path);
+    unlink(path); /* what was forgotten while the folder was away may lie there */
     e = file_append(path, b->data, b->n_bytes, false, why);
     if (e) {
         unlink(path);

@@ -373,6 +373,9 @@ static void a_blob_that_somebody_removed_is_not_here(void **state)
     workdir_doubt(&w);
     assert_false(workdir_has(&w, name.hex));
     assert_int_not_equal(access(path, F_OK), 0);
+    assert_int_equal(file_append(path, "left", 4, false, NULL), ERR_OK);
+    assert_int_equal(workdir_put(&w, &set, name.hex, NULL), ERR_OK);
+    assert_true(workdir_has(&w, name.hex)); /* of its own length: it was not put behind what lay there */
     blobs_fini(&set);
     workdir_close(&w);
 }

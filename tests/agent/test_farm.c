@@ -215,6 +215,16 @@ static void submit(struct job *j)
     cJSON_Delete(call("trial_add", args, 0));
 }
 
+/* How many of its first `max` records are there, within 5 s one at least. */
+static int n_done(const struct job *j, int max)
+{
+    cJSON *r = call("record_wait", parse("{\"job\":\"%s\",\"after\":0,\"max\":%d,\"wait_ms\":5000}", j->id, max), 5000);
+    const int n = cJSON_GetArraySize(cJSON_GetObjectItem(r, "records"));
+
+    cJSON_Delete(r);
+    return n;
+}
+
 /* Waits until `n` records are there; checks that each trial has one only. */
 static void gather(struct job *j, int n, int64_t within_ms)
 {
@@ -387,8 +397,9 @@ static void a_killed_agents_trials_go_to_another(void **state)
     for (int i = 0; i < 12; i++)
         add(&j, sample_slower, 200 + i, "");
     submit(&j);
-    clock_sleep_ms(1200);
+    assert_int_equal(n_done(&j, 1), 1);
     end(&agents[1], SIGKILL, 2000);
+    assert_true(n_done(&j, MAX_TRIALS) < 12);
     assert_int_equal(n_work_dirs(), 1);
     agents[0] = start_agent("a0");
     gather(&j, 12, 40000);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""soak.py BIN [--seconds N] [--seed N] [--store sqlite|postgres] [--former BIN] - a farm of the real programs for an hour (3600), with faults at times drawn from a seed.
+"""soak.py BIN [--seconds N] [--seed N] [--store sqlite|postgres] [--blobs] [--former BIN] - a farm of the real programs for an hour (3600), with faults at times drawn from a seed.
 
 Four users run and submit jobs on recorded spaces at six agents, and interrupt, kill, cancel, pause and detach what they began. Meanwhile agents, trackers and
 the processes that drive jobs are killed (kill -9), ended (SIGTERM) and stopped for a while (SIGSTOP); the disk of the store is full for a moment (sqlite, as
@@ -10,11 +10,15 @@ sixth only (of less than two minutes at any time), and two of the agents never: 
 With --former it begins with the programs of an earlier version and is upgraded as it rolls: a tracker that starts again is of BIN, agents and users' calls are
 of either version to the end.
 
+With --blobs large blobs lie in an S3 store (moto's server), which stands still for a while now and then, and a fifth user has kernels measured that have
+such: on this machine's OpenCL device, by an agent that fetches each of them anew.
+
 In the end: each job is over; what an agent was told to be stored, and what a log got, is in the store, each trial once; each config is as its space has it, or lost; all configs of a job that is done
 differ and are as many as it asked for; the store passes its check; no process died by itself, none dumped core; nothing is left in $TMPDIR.
-Exit 77: no PostgreSQL server is installed."""
+Exit 77: no PostgreSQL server, or no moto, is installed."""
 import argparse
 import collections
+import contextlib
 import glob
 import gzip
 import http.client
@@ -137,14 +141,47 @@ def replies_mib(port):
         return None
 
 
+class S3:
+    """moto's server, of whoever asks; exits with 77 where it is not (scripts/install_deps.sh --hub)."""
+
+    def __init__(self):
+        python = os.environ.get("TUNE_HUB_TEST_PYTHON") or os.path.expanduser(f"{os.environ.get('XDG_CACHE_HOME') or '~/.cache'}/tune-hub/venv/bin/python")
+        if not os.path.exists(python):
+            print(f"skipped: no moto in {python} (scripts/install_deps.sh --hub installs it from PyPI)")
+            sys.exit(77)
+        self.endpoint = f"http://127.0.0.1:{free_ports(1)[0]}"
+        ENV.update(AWS_ENDPOINT_URL=self.endpoint, AWS_REGION="us-east-1", AWS_ACCESS_KEY_ID="soak", AWS_SECRET_ACCESS_KEY="soak")
+        self.process = start("s3", python, "-m", "moto.server", "-p", self.endpoint.rpartition(":")[2])
+        until(lambda: self.ask("PUT", "/farm"), "the S3 store makes a bucket")
+
+    def ask(self, method, path):
+        try:
+            return urllib.request.urlopen(urllib.request.Request(self.endpoint + path, method=method), timeout=20).read() or b"done"
+        except OSError:
+            return None
+
+    def names(self):
+        return re.findall(rb"<Key>([^<]*/[0-9a-f]{64})</Key>", self.ask("GET", "/farm?list-type=2"))
+
+    def n_fetched(self):
+        """Each that is put is looked at once."""
+        served = collections.Counter(re.findall(r'"([A-Z]+) /farm/\S*[0-9a-f]{64} HTTP/1.1" 200', open(f"{DIR}/s3.log").read()))
+        return served["GET"] - served["PUT"]
+
+
 class Agent:
-    def __init__(self, name, key, space, programs):
-        self.name, self.key, self.space, self.programs = name, key, space, programs
+    def __init__(self, name, key, device, programs):
+        self.name, self.key, self.device, self.programs = name, key, device, programs
         self.start()
 
     def start(self):
-        self.process = start(self.name, f"{self.programs}/tune-agent", "--device", f"replay:{DIR}/{self.space}.json", "--key", self.key, "--name", self.name, "--batch", "4",
+        self.process = start(self.name, f"{self.programs}/tune-agent", "--device", self.device, "--threads", "1", "--key", self.key, "--name", self.name, "--batch", "4",
                              "-vv")
+
+    def folder(self):
+        """Where it works; None while it begins."""
+        held = [os.readlink(fd) for fd in glob.glob(f"/proc/{self.process.pid}/fd/*") if os.path.lexists(fd)]
+        return next((os.path.dirname(h) for h in held if h.endswith("/lock") and "/tune-agent." in h), None)
 
     def starts(self):
         return open(f"{DIR}/{self.name}.log").read().count(" serves key ")
@@ -166,16 +203,20 @@ class Soak:
         self.disk = self.mount() if not self.server else None
         self.store = self.server.address + "&options=-cidle_session_timeout%3D20s" if self.server else f"{self.disk or DIR}/store"
         more = ["--standby", "--parts", "2"] if self.server else []
+        self.s3 = S3() if o.blobs else None
         n_trackers = 3 if self.server else 1
         self.ports = free_ports(n_trackers)
-        more += ["--store", self.store, "--lease", "5", "--workers", "12"]
+        more += ["--store", self.store, "--lease", "5", "--workers", "12"] + (["--blobs", "s3://farm/soak", "--blobs-after", "2s"] if self.s3 else [])
         self.trackers = [Tracker(f"tracker-{i}", *more, "--http", f"127.0.0.1:{self.ports[i]}", programs=self.versions[-1]) for i in range(n_trackers)]
         until(self.served, "the trackers serve")
         ENV["TUNE_TRACKER"] = ",".join(t.url for t in self.trackers)
         self.keys = [key_of(1), key_of(2)] if self.server else ["alpha", "beta"]
         for k in self.keys:
             write_space(k, 150)
-        self.agents = [Agent(f"agent-{k}-{i}", k, k, self.versions[-1]) for k in self.keys for i in range(3)]
+        self.agents = [Agent(f"agent-{k}-{i}", k, f"replay:{DIR}/{k}.json", self.versions[-1]) for k in self.keys for i in range(3)]
+        self.real_key = key_of(1, 1)
+        if self.s3:
+            self.agents.append(Agent("agent-real", self.real_key, "opencl", self.versions[-1]))
         until(lambda: len(json.loads(tune("devices", "--json")[0])["devices"]) == len(self.agents), "the agents are there")
         self.watch = Watch(self.named, max(0.5, o.seconds / 1200))
 
@@ -290,20 +331,21 @@ class Soak:
     def stop_agent(self):
         self.pause(self.rng.choice(self.agents).process.pid, 8)
 
+    def stop_s3(self):
+        self.pause(self.s3.process.pid, 8)
+
     def spoil_agent_disk(self):
         """Where an agent keeps the blobs is not there for a while, some are cut or gone when it is back. Earlier versions took that for their kernels' failure."""
         a = self.rng.choice([a for a in self.agents if a.programs == BIN])
-        held = [os.readlink(fd) for fd in glob.glob(f"/proc/{a.process.pid}/fd/*") if os.path.lexists(fd)]
-        found = [os.path.dirname(h) for h in held if h.endswith("/lock") and "/tune-agent." in h]
-        if not found:  # it begins
+        folder = a.folder()
+        if not folder:
             return
-        blobs = found[0] + "/blobs"
-        os.rename(blobs, found[0] + "/aside")
+        os.rename(folder + "/blobs", folder + "/aside")
         time.sleep(self.rng.uniform(0.1, 6))
-        names = sorted(os.listdir(found[0] + "/aside"))
+        names = sorted(os.listdir(folder + "/aside"))
         for n in self.rng.sample(names, len(names) // 4):
-            os.truncate(f"{found[0]}/aside/{n}", 1) if self.rng.random() < 0.5 else os.unlink(f"{found[0]}/aside/{n}")
-        os.rename(found[0] + "/aside", blobs)
+            os.truncate(f"{folder}/aside/{n}", 1) if self.rng.random() < 0.5 else os.unlink(f"{folder}/aside/{n}")
+        os.rename(folder + "/aside", folder + "/blobs")
 
     def drivers(self):
         return [d for t in self.trackers for w in children(t.process.pid) for d in children(w)]
@@ -325,6 +367,7 @@ class Soak:
 
     def fault(self):
         always = [self.kill_agent] * 3 + [self.end_agent, self.stop_agent, self.stop_agent, self.stop_tracker, self.kill_driver, self.kill_driver, self.stop_driver] + [self.spoil_agent_disk] * any(a.programs == BIN for a in self.agents)
+        always += [self.stop_s3] * bool(self.s3)
         edges = [self.kill_tracker] * 3 + [self.end_tracker, self.kill_work]
         if self.server or self.disk:
             edges.append(self.kill_server if self.server else self.fill_disk)
@@ -340,6 +383,21 @@ class Soak:
         until(self.served, f"the trackers serve behind {what.__name__}")
 
     # ---- users ----
+
+    def measures(self):
+        """The fifth user. What its agent keeps is removed each time, so that blobs are asked for that nobody asked for in a while."""
+        rng, env, n = random.Random(f"{self.o.seed} real"), {**ENV, "USER": "user-real"}, 0
+        while self.spent() < 0.95:
+            n += 1
+            with contextlib.suppress(OSError):
+                for path in glob.glob(f"{self.agents[-1].folder()}/blobs/*"):
+                    os.unlink(path)
+            layer = f"dense f32 m={rng.choice([64, 80, 96])} n={rng.choice([128, 144])} k=64"
+            options = [layer, "--key", self.real_key, "--strategy", "random", "--trials", "4", "--repeat", "2", "--min-repeat-ms", "1", "--data-seed", "1", "--seed",
+                       str(rng.randrange(1 << 30))]
+            self.expect(self.began_run(env, f"user-real-{n}", options), {0, 3}, f"user-real-{n}")
+            self.count("measures")
+            time.sleep(rng.uniform(0, 4))
 
     def user(self, i):
         rng, env, n = random.Random(f"{self.o.seed} {i}"), {**ENV, "USER": f"user-{i}"}, 0
@@ -415,7 +473,7 @@ class Soak:
     # ---- all of it ----
 
     def live(self):
-        users = [threading.Thread(target=self.user, args=(i,), daemon=True) for i in range(4)]
+        users = [threading.Thread(target=self.user, args=(i,), daemon=True) for i in range(4)] + [threading.Thread(target=self.measures, daemon=True)] * bool(self.s3)
         for u in users:
             u.start()
         while self.spent() < 1:
@@ -445,9 +503,12 @@ class Soak:
         self.check_acknowledged(stored)
         self.end()
         need(not self.faulty, "; ".join(self.faulty[:5]))
+        need(not self.s3 or self.s3.names(), "no blob went to the S3 store")
         need(not grew or self.o.seconds < 1200, "; ".join(grew))  # in less than that a start is not over
         states = collections.Counter(j["state"] for j in jobs)
         print(f"soak: {self.o.seconds} s, seed {self.o.seed}, {self.o.store}: {len(jobs)} jobs {dict(states)}, {sum(map(len, stored.values()))} records")
+        if self.s3:
+            print(f"soak: {len(self.s3.names())} blobs in the S3 store, {self.s3.n_fetched()} times one came back")
         print("soak: " + ", ".join(f"{n} {what}" for what, n in sorted(self.counts.items())))
 
     def read_store(self, jobs):
@@ -463,12 +524,12 @@ class Soak:
             for r, line in zip(records, lines):  # of a config that is known other jobs get the same line
                 need(record_of.setdefault(r["id"], line) == line, f"trial {r['id']} has two records")
                 self.count("lost trials", r["status"] == "lost")
-                need(r["status"] in ("lost", status_of(r["knobs"])), f"trial {r['id']} is {r['status']}: {r.get('why')}")
+                need(r["status"] in ("lost", "ok" if j["key"] == self.real_key else status_of(r["knobs"])), f"trial {r['id']} is {r['status']}: {r.get('why')}")
             configs = [json.dumps(r["knobs"], sort_keys=True) for r in records if r["purpose"] == "search"]
             need(len(set(configs)) == len(configs), f"job {j['job']}: a config was measured twice")
             order = json.loads(tune("status", j["job"], "--json")[0])
-            asked = json.loads(order["body"])["trials"] if j["state"] == "done" else None
-            need(asked in (None, len(configs)), f"job {j['job']} is done with {len(configs)} of {asked} trials")
+            asked = json.loads(order["body"])["trials"] if j["state"] == "done" else None  # a layer has the naive one beside
+            need(asked in (None, len(configs)) or j["key"] == self.real_key, f"job {j['job']} is done with {len(configs)} of {asked} trials")
         return stored
 
     def check_acknowledged(self, stored):
@@ -531,6 +592,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--former", metavar="BIN")
     parser.add_argument("--store", choices=["sqlite", "postgres"], default="sqlite")
+    parser.add_argument("--blobs", action="store_true")
     o = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_CORE, (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2)
     ENV["TMPDIR"] = DIR + "/tmp"

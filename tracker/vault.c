@@ -108,6 +108,15 @@ static struct lost *lost_of(struct vault *v, const char *hex)
     return NULL;
 }
 
+/* The S3 store has it, or has it again. */
+static void note_there(struct vault *v, const char *hex)
+{
+    struct lost *x = lost_of(v, hex);
+
+    if (x)
+        x->name[0] = '\0';
+}
+
 static void note_lost(const struct tracker *t, const struct load *l)
 {
     struct vault *v = t->o.vault;
@@ -173,13 +182,10 @@ static enum err end_fetch(struct tracker *t)
     if (!l || !done)
         return ERR_OK;
     if (!l->e) {
-        struct lost *lost = lost_of(t->o.vault, l->name);
-
         e = t->o.ops->blob_back(t->o.store, l->name, buf_text(&l->bytes), l->bytes.len);
         t->stats.blobs_fetched++;
         w->pause_ms = 0;
-        if (lost)
-            lost->name[0] = '\0';
+        note_there(t->o.vault, l->name);
     } else {
         tell(t, "the S3 store does not give blob", l);
         if (l->e == ERR_NOT_FOUND || l->e == ERR_INPUT)
@@ -212,6 +218,7 @@ static enum err end_sending(struct tracker *t, const struct load *l)
         }
     } else {
         e = is_blob ? t->o.ops->blob_away(t->o.store, l->name) : ERR_OK;
+        note_there(v, l->name);
         t->stats.blobs_sent += is_blob;
         v->out.pause_ms = v->n_skipped = 0;
     }

@@ -155,6 +155,7 @@ void check_turn(struct random_farm *f, bool all)
     assert_int_equal(ops->each_job(f->rig.options.store, 0, same_job, f->rig.t), ERR_OK);
     assert_int_equal(ops->each_live_trial(f->rig.options.store, same_trial, f->rig.t), ERR_OK);
     check_records(f);
+    check_blobs(f);
 }
 
 /* ---- the end ---- */
@@ -185,6 +186,7 @@ void check_end(struct random_farm *f)
         while ((j = table_next(&f->rig.t->jobs, &at)) != NULL)
             for (int n = 0; j->state == JOB_DONE && n < FARM_JOB_TRIALS; n++)
                 assert_int_equal(ops->trial_get(f->rig.options.store, 0, j->id, n, is_over, f), ERR_OK);
+        farm_crash_vault(f);
         if (!again)
             rig_crash(&f->rig);
     }

@@ -95,9 +95,12 @@ void hang_up(struct peer *p)
 }
 
 /* Puts a question into bytes: the same id each time, so that it is executed once. */
-static struct errand *errand_of(struct random_farm *f, const char *op, const cJSON *args, char *id, uint32_t line)
+static struct errand *errand_of(struct random_farm *f, const char *op, const cJSON *args, char *id, uint32_t line,
+                                int blob)
 {
+    const bool puts = strcmp(op, "blob_put") == 0;
     cJSON *request = rig_request(&f->rig, op, cJSON_Duplicate(args, true));
+    struct blobs attached;
     struct errand *e;
     struct buf bytes;
 
@@ -105,7 +108,11 @@ static struct errand *errand_of(struct random_farm *f, const char *op, const cJS
         cJSON_ReplaceItemInObject(request, "id", cJSON_CreateString(id));
     else
         snprintf(id, REQUEST_ID_HEX + 1, "%s", text_in(request, "id"));
-    rig_encode(&f->rig, request, NULL, &bytes);
+    if (puts)
+        farm_blob(blob, &attached);
+    rig_encode(&f->rig, request, puts ? &attached : NULL, &bytes);
+    if (puts)
+        blobs_fini(&attached);
     e = errand_new(bytes.data, bytes.len);
     buf_fini(&bytes);
     e->caller.line = line;
@@ -128,7 +135,7 @@ static void double_it(struct peer *p)
 
     if (f->n_ghosts == FARM_MAX_GHOSTS || !may_come_twice(p))
         return;
-    *g = (struct ghost){.of = p, .line = p->line, .args = cJSON_Duplicate(p->args, true)};
+    *g = (struct ghost){.of = p, .line = p->line, .args = cJSON_Duplicate(p->args, true), .blob = p->blob};
     memcpy(g->op, p->op, sizeof g->op);
     memcpy(g->id, p->id, sizeof g->id);
     g->due_ns = f->rig.now_ns + below(f, 3000) * MS;
@@ -193,6 +200,7 @@ static void settle(struct random_farm *f, bool heard)
             p->errand = NULL;
         } else if (e->left) {
             p->errand = NULL;
+            memcpy(p->came, e->came, sizeof p->came);
             arrive(p, heard ? e->json : NULL);
             errand_free(e);
         }
@@ -210,6 +218,9 @@ static void add_stats(struct stats *sum, const struct stats *s)
     sum->lost += s->lost;
     sum->answered_from_store += s->answered_from_store;
     sum->builds += s->builds;
+    sum->blobs_sent += s->blobs_sent;
+    sum->blobs_fetched += s->blobs_fetched;
+    sum->blobs_failed += s->blobs_failed;
 }
 
 /* Copies that are due arrive, in any order with the others; nobody hears the replies. What a connection had goes with
@@ -227,7 +238,7 @@ static bool enter_ghosts(struct random_farm *f)
             drop_ghost(f, i);
             continue;
         }
-        e = errand_of(f, g->op, g->args, g->id, g->line);
+        e = errand_of(f, g->op, g->args, g->id, g->line, g->blob);
         drop_ghost(f, i);
         orphans.all[orphans.n++] = e;
         f->n_doubled++;
@@ -244,6 +255,7 @@ static void crash(struct random_farm *f)
     add_stats(&f->stats, &f->rig.t->stats);
     f->n_crashes++;
     rig_sleep(&f->rig, below(f, 2000));
+    farm_crash_vault(f);
     rig_crash(&f->rig);
     f->n_gone = 0;
     settle(f, false);
@@ -268,7 +280,7 @@ static bool enter_due(struct random_farm *f, int *n)
             rest(p, 500);
             continue;
         }
-        p->errand = errand_of(f, p->op, p->args, p->id, p->line);
+        p->errand = errand_of(f, p->op, p->args, p->id, p->line, p->blob);
         ok = hall_enter(&f->rig.hall, &p->errand->caller);
         p->errand->left |= !ok;
         if (ok && mishap(f, 60))
@@ -372,6 +384,8 @@ static void populate(struct random_farm *f)
     }
     if (chance(f, 500))
         add_peer(f, &operator_kind, 0);
+    if (f->with_blobs)
+        add_peer(f, &keeper_kind, 0);
 }
 
 static bool has_ended(const struct random_farm *f)
@@ -385,7 +399,7 @@ static bool has_ended(const struct random_farm *f)
     while ((j = table_next(&f->rig.t->jobs, &at)) != NULL)
         if (j->state == JOB_OPEN)
             return false;
-    return true;
+    return farm_blobs_are_known(f);
 }
 
 void (*random_farm_place)(char *out, size_t n_out);
@@ -394,7 +408,7 @@ void random_farm_live(struct random_farm *f, uint64_t seed)
 {
     int64_t began_ns;
 
-    *f = (struct random_farm){.seed = seed};
+    *f = (struct random_farm){.seed = seed, .with_blobs = seed % 4 == 3};
     rng_init(&f->rng, seed);
     rig_init(&f->rig);
     if (random_farm_place) {
@@ -404,6 +418,8 @@ void random_farm_live(struct random_farm *f, uint64_t seed)
     store_faults = (struct store_faults){0};
     f->rig.options.ops = &faulty_store;
     f->rig.options.lease_ms = FARM_LEASE_MS;
+    if (f->with_blobs)
+        farm_open_vault(f);
     rig_start(&f->rig);
     began_ns = f->rig.now_ns;
     populate(f);
@@ -412,7 +428,8 @@ void random_farm_live(struct random_farm *f, uint64_t seed)
 
         f->calm = ms > CHAOS_MS;
         if (ms > CHAOS_MS + PATIENCE_MS)
-            fail_msg("all is calm for %d s, and %zu trials have not ended", PATIENCE_MS / 1000, f->rig.t->trials.n);
+            fail_msg("all is calm for %d s, and %zu trials have not ended, or not all blobs have come",
+                     PATIENCE_MS / 1000, f->rig.t->trials.n);
         go_on(f);
         take_turn(f);
     }
@@ -428,5 +445,6 @@ void random_farm_fini(struct random_farm *f)
     for (int i = 0; i < f->n_peers; i++)
         hang_up(&f->peers[i]);
     rig_stop(&f->rig); /* all errands have left now */
+    farm_close_vault(f);
     settle(f, false);
 }

@@ -2,8 +2,9 @@
 /* random_farm.h - a tracker among peers that act at random: tuners, agents and builders that are late, die, repeat
  * themselves and lie, two processes with one agent's name, an operator who pauses and drains; messages that get lost,
  * come late, twice and out of order; processes of a later version, which say more than the tracker knows; a disk that
- * is full now and then; a tracker that is stopped and killed. One seed is one life of it all, and what has to be true
- * is checked after each turn. In one thread: the next to act is the one whose time has come. */
+ * is full now and then; an S3 store with faults of its own; a tracker that is stopped and killed. One seed is one life
+ * of it all, and what has to be true is checked after each turn. In one thread: the next to act is the one whose time
+ * has come. */
 #ifndef TUNE_TESTS_TRACKER_RANDOM_FARM_H
 #define TUNE_TESTS_TRACKER_RANDOM_FARM_H
 
@@ -14,6 +15,7 @@
 #define FARM_MAX_JOBS 8
 #define FARM_JOB_TRIALS 6 /* of one job: n = 0.. */
 #define FARM_MAX_HELD 8
+#define FARM_BLOBS 6
 
 struct random_farm;
 struct peer;
@@ -58,7 +60,10 @@ struct peer {
     int64_t job, token, after;
     int n_added;
     bool ended[FARM_JOB_TRIALS];
-    int n_said; /* of an operator, once all is calm */
+    int n_said; /* of an operator, a keeper, once all is calm */
+    /* Keepers. */
+    int blob;                  /* that it asks about */
+    char came[SHA256_HEX + 1]; /* name of the bytes that came with the reply; "" = none */
 };
 
 /* A request that the network delivers once more, later. */
@@ -67,6 +72,7 @@ struct ghost {
     uint32_t line;
     char op[24], id[REQUEST_ID_HEX + 1];
     cJSON *args;
+    int blob;
     int64_t due_ns;
 };
 
@@ -79,6 +85,11 @@ struct known_trial {
     char line[32];             /* of the result that was accepted; "" = none */
 };
 
+struct known_blob {
+    int64_t put_ns;    /* when that was heard; 0 = it was not */
+    int64_t spoilt_ns; /* when the S3 store lost or falsified it since; 0 = it did not */
+};
+
 #define FARM_MAX_PEERS 12
 #define FARM_MAX_GHOSTS 16
 
@@ -87,7 +98,7 @@ struct random_farm {
     uint64_t seed;
     struct rng rng;
     bool calm; /* no more faults: now all has to come to its end */
-    bool with_builders;
+    bool with_builders, with_blobs;
     struct peer peers[FARM_MAX_PEERS];
     int n_peers, n_tuners;
     struct ghost ghosts[FARM_MAX_GHOSTS];
@@ -97,8 +108,9 @@ struct random_farm {
     uint32_t gone[64]; /* lines that closed since the last turn */
     int n_gone;
     struct known_trial known[FARM_MAX_TRIALS];
+    struct known_blob blobs[FARM_BLOBS];
     bool requeued[FARM_MAX_JOBS]; /* somebody asked for it: records of status lost may have gone */
-    int64_t n_lines, n_turns, n_crashes, n_pauses, n_doubled, n_full, n_later;
+    int64_t n_lines, n_turns, n_crashes, n_pauses, n_doubled, n_full, n_later, n_away;
     struct stats stats; /* of the trackers that were killed */
 };
 
@@ -123,6 +135,18 @@ void hang_up(struct peer *p);
 
 /* ---- random_peers.c ---- */
 extern const struct peer_kind tuner_kind, agent_kind, builder_kind, operator_kind;
+
+/* ---- random_store.c ---- */
+extern const struct peer_kind keeper_kind;
+/* A blob as it is attached. */
+void farm_blob(int n, struct blobs *out);
+/* With the S3 store of a new life; with that and another process; without. */
+void farm_open_vault(struct random_farm *f);
+void farm_crash_vault(struct random_farm *f);
+void farm_close_vault(struct random_farm *f);
+/* Once all is calm: of each it was heard what became of it. */
+bool farm_blobs_are_known(const struct random_farm *f);
+void check_blobs(struct random_farm *f);
 
 /* ---- random_checks.c ---- */
 /* After a turn that was committed. `all` looks at everything that the store has. */

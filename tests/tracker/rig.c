@@ -123,6 +123,8 @@ static void take_reply(struct rig *r, struct errand *e)
     blobs_init(&r->received, MESSAGE_MAX_BYTES);
     for (size_t i = 0; i < m.n_blobs; i++)
         blobs_put(&r->received, m.blobs[i].data, m.blobs[i].n_bytes, NULL);
+    if (m.n_blobs)
+        memcpy(e->came, m.blobs[0].name.hex, sizeof e->came);
     e->json = m.json;
     m.json = NULL;
     message_fini(&m);

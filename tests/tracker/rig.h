@@ -34,8 +34,9 @@ struct rig {
 struct errand {
     struct caller caller; /* first: a caller of the rig is the errand itself */
     struct buf bytes;
-    bool left;   /* the hall is done with it */
-    cJSON *json; /* the whole reply; NULL when nobody was to be answered */
+    bool left;                 /* the hall is done with it */
+    cJSON *json;               /* the whole reply; NULL when nobody was to be answered */
+    char came[SHA256_HEX + 1]; /* name of the first blob with it; "" = none */
 };
 
 /* Sets defaults and makes a directory; rig_start opens the store and says hello. rig_crash throws away what was not

@@ -23,7 +23,7 @@ static uint64_t living; /* the seed that is lived; 0 = none */
 
 struct sums {
     struct stats stats;
-    int64_t n_turns, n_crashes, n_pauses, n_doubled, n_full, n_later;
+    int64_t n_turns, n_crashes, n_pauses, n_doubled, n_full, n_later, n_away;
 };
 
 static void add(struct sums *s, const struct random_farm *f)
@@ -42,6 +42,10 @@ static void add(struct sums *s, const struct random_farm *f)
     s->n_doubled += f->n_doubled;
     s->n_full += f->n_full;
     s->n_later += f->n_later;
+    s->n_away += f->n_away;
+    s->stats.blobs_sent += f->stats.blobs_sent;
+    s->stats.blobs_fetched += f->stats.blobs_fetched;
+    s->stats.blobs_failed += f->stats.blobs_failed;
 }
 
 static void tell(const struct sums *s, int64_t took_ns)
@@ -49,10 +53,12 @@ static void tell(const struct sums *s, int64_t took_ns)
     printf("%" PRIu64 " seeds in %.1f s: %" PRId64 " requests in %" PRId64 " turns, %" PRId64 " crashes (%" PRId64
            " of full disks), %" PRId64 " questions of a later version, %" PRId64 " messages twice, %" PRId64
            " pauses, %" PRId64 " grants, %" PRId64 " results (%" PRId64 " double), %" PRId64 " leases ran out, %" PRId64
-           " lost, %" PRId64 " answered from the store, %" PRId64 " builds\n",
+           " lost, %" PRId64 " answered from the store, %" PRId64 " builds, %" PRId64 " blobs to an S3 store, %" PRId64
+           " back, %" PRId64 " times one failed there\n",
            n_seeds, (double)took_ns / 1e9, s->stats.requests, s->n_turns, s->n_crashes, s->n_full, s->n_later,
            s->n_doubled, s->n_pauses, s->stats.grants, s->stats.results, s->stats.duplicates, s->stats.expired,
-           s->stats.lost, s->stats.answered_from_store, s->stats.builds);
+           s->stats.lost, s->stats.answered_from_store, s->stats.builds, s->stats.blobs_sent, s->stats.blobs_fetched,
+           s->stats.blobs_failed);
 }
 
 static void nothing_acknowledged_is_lost_and_everything_ends(void **state)
@@ -76,6 +82,8 @@ static void nothing_acknowledged_is_lost_and_everything_ends(void **state)
     assert_in_range(sums.n_later, sums.stats.requests / 10, sums.stats.requests);
     assert_true(sums.stats.expired > 0 && sums.stats.lost > 0 && sums.stats.duplicates > 0);
     assert_true(sums.stats.answered_from_store > 0 && sums.stats.builds > 0);
+    assert_true(sums.stats.blobs_sent > 0 && sums.stats.blobs_fetched > 0 && sums.stats.blobs_failed > 0);
+    assert_true(sums.n_away > 0);
 }
 
 #define FARMS_A_LIFE 50 /* a life of shares is long: there is one for so many seeds of the other */

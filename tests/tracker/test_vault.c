@@ -418,6 +418,10 @@ static void what_the_store_lost_is_missing_until_somebody_puts_it(void **state)
     assert_false(is_missing(r, hex));
     expect_here(r, hex, 1, N_BLOB);
     expect_away(0);
+    place.store = HONEST;
+    hex = put_away(r, 1, N_BLOB);
+    assert_false(is_missing(r, hex));
+    ask(r, hex);
 }
 
 /* Another bucket, or one that was made anew: who wants a blob waits, and nothing is told as lost. */

@@ -181,6 +181,10 @@ static const struct tvm_knob batch[] = {
 static const struct tvm_fixed single_features[] = {{"n_unit", 1, "TVM counts features singly"}, {0}};
 static const struct tvm_fixed nothing[] = {{0}};
 static const struct tvm_fixed whole_sums[] = {{"split", 1, "TVM makes each sum in one part"}, {0}};
+static const struct tvm_fixed plain_stages[] = {{"split", 1, "TVM makes each sum in one part"},
+                                                {"dbuf_x", 0, "TVM fetches no stage ahead"},
+                                                {"dbuf_w", 0, "TVM fetches no stage ahead"},
+                                                {0}};
 static const struct tvm_fixed transforms[] = {{"wg", 128, NULL}, {0}};
 static const struct tvm_fixed fetches[] = {{"v_k", 1, NULL}, {"pad", 0, NULL}, {0}};
 
@@ -193,13 +197,13 @@ static const struct tvm_task tasks[] = {
      nothing, 0, tvm_settle_annotations, NULL},
     {"conv2d_nchw_winograd.mali", "conv2d/winograd", "conv2d", FORM_CONV, F32 | F16, false, winograd_mali, nothing, 4,
      NULL, NULL},
-    {"conv2d_nchw.cuda", "conv2d/direct", "conv2d", FORM_CONV, F32 | F16 | I8, false, direct, whole_sums, 0,
+    {"conv2d_nchw.cuda", "conv2d/direct", "conv2d", FORM_CONV, F32 | F16 | I8, false, direct, plain_stages, 0,
      tvm_settle_strips, NULL},
     {"conv2d_nchw_winograd.cuda", "conv2d/winograd_shared", "conv2d", FORM_CONV, F32 | F16, false, winograd_cuda,
      transforms, 8, tvm_settle_winograd, NULL},
     {"conv2d_NCHWc_int8.cuda", "conv2d/i8", "conv2d", FORM_CONV_I8, I8, false, i8, whole_sums, 0, tvm_settle_strips,
      NULL},
-    {"group_conv2d_nchw.cuda", "conv2d/group", "conv2d", FORM_CONV_GROUP, F32 | F16, true, group, whole_sums, 0,
+    {"group_conv2d_nchw.cuda", "conv2d/group", "conv2d", FORM_CONV_GROUP, F32 | F16, true, group, plain_stages, 0,
      tvm_settle_strips, NULL},
     {"group_conv2d_NCHWc_int8.cuda", "conv2d/group_i8", "conv2d", FORM_CONV_GROUP, I8, true, group_i8, whole_sums, 0,
      tvm_settle_strips, NULL},

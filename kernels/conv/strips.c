@@ -9,6 +9,7 @@
 #define MOST_APART                                                                                                     \
     32 /* tiles of an item that lie apart along one axis (TVM's virtual threads): records have up to 32 */
 #define MOST_SUMS 128 /* "accumulators" below */
+#define MOST_AHEAD 18 /* words of a stage, each item's, that a default holds in registers beside the sums */
 
 static const char *const conv_axes[][2] = {{"n_tile", "n_v * n_t * n_r"},
                                            {"f_tile", "f_v * f_t * f_r"},
@@ -49,6 +50,7 @@ static const char *const quantities[][2] = {
     {"loads_per_fma", "1 / (f_own * f_unit) + 1 / x_own"},
     {"staged_per_fma", "(x_staged + w_staged) / (accumulators * work_items * terms)"},
     {"body", "accumulators * terms"},
+    {"held", "(x_staged + w_staged) / work_items"},
     {NULL, NULL},
 };
 
@@ -61,6 +63,7 @@ static const char *const constraints[] = {
     "local_bytes <= max_local",
     "accumulators <= 128",
     "size_g % g_v == 0",
+    "steps > 1 or dbuf_x + dbuf_w == 0",
     "n_tile < 2 * size_n",
     "f_tile < 2 * size_f",
     "y_tile < 2 * size_p",
@@ -81,6 +84,7 @@ static enum err add_constants(struct space *s, const struct strips *f, const str
     const struct build_named counted[] = {{"size_f", (double)f->f}, {"f_unit", (double)f->f_unit}, {NULL, 0}};
     const struct build_named one_group[] = {{"g_v", 1}, {"fuse_yx", 0}, {NULL, 0}};
     const struct build_named one_image[] = {{"n_v", 1}, {"n_t", 1}, {"n_r", 1}, {NULL, 0}};
+    static const struct build_named one_buffer[] = {{"dbuf_x", 0}, {"dbuf_w", 0}, {NULL, 0}};
     const struct build_named one_stage[] = {
         {"rc_i", 1}, {"ry_i", (double)z->r}, {"rx_i", (double)z->s}, {"order", 0}, {NULL, 0}};
     enum err e = conv_add_constants(z, f->elem, f->sum, d, s, why);
@@ -95,6 +99,8 @@ static enum err add_constants(struct space *s, const struct strips *f, const str
         e = build_constants(s, one_image, why);
     if (!e && !f->staged)
         e = build_constants(s, one_stage, why);
+    if (!e && !f->ahead)
+        e = build_constants(s, one_buffer, why);
     return e || f->splits ? e : space_add_constant(s, "split", 1, why);
 }
 
@@ -123,6 +129,7 @@ enum err strips_add_knobs(struct space *s, const struct strips *f, const struct 
 {
     static const struct build_knob fuse[] = {{"fuse_yx", {0, 1, BUILD_END}}, {0}};
     static const struct build_knob order[] = {{"order", {0, 1, 2, 3, 4, 5, BUILD_END}}, {0}};
+    static const struct build_knob buffers[] = {{"dbuf_x", {0, 1, BUILD_END}}, {"dbuf_w", {0, 1, BUILD_END}}, {0}};
     const struct build_knob unroll[] = {{"unroll_step", {0, f->unroll, 1500, BUILD_END}}, {0}};
     const int64_t items = build_max_group(d) < 1024 ? build_max_group(d) : 1024;
     enum err e = add_constants(s, f, z, d, why);
@@ -137,6 +144,8 @@ enum err strips_add_knobs(struct space *s, const struct strips *f, const struct 
         e = build_knobs(s, unroll, why);
     if (!e && f->splits)
         e = split_add_knob(s, why);
+    if (!e && f->ahead)
+        e = build_knobs(s, buffers, why);
     if (!e)
         e = build_quantities(s, f->axes ? f->axes : conv_axes, why);
     return e ? e : build_quantities(s, staging, why);
@@ -185,6 +194,7 @@ enum err strips_choose(const struct space *s, const struct device_desc *d, const
                        const char *const *lowered, struct config *out)
 {
     enum err e = ERR_OK;
+    double held = 0;
 
     *out = (struct config){{0}};
     build_choose(s, choice, out);
@@ -194,9 +204,12 @@ enum err strips_choose(const struct space *s, const struct device_desc *d, const
         return e;
     split_spread(s, d, out);
     raise_knob(s, "unroll_step", out);
-    raise_knob(s, "dbuf_x", out);
-    raise_knob(s, "dbuf_w", out);
-    return ERR_OK;
+    e = space_eval(s, out, "held", &held);
+    if (!e && held <= MOST_AHEAD) {
+        raise_knob(s, "dbuf_x", out);
+        raise_knob(s, "dbuf_w", out);
+    }
+    return e;
 }
 
 int strips_pack_weights(struct build *b, enum dtype word)

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* One form over a shape. Knobs that a form lacks are constants of its space: 1, order and fuse_yx 0, the whole window
- * staged. */
+/* One form over a shape. Knobs that a form lacks are constants of its space: 1, order, fuse_yx and dbuf 0, the whole
+ * window staged. */
 struct strips {
     int64_t f, g, c;                 /* sizes of the axes f and g, and of the sum's channels, as the form counts them */
     int64_t f_unit;                  /* output channels of one f: 4 where they come by fours, else 1 */
@@ -21,6 +21,7 @@ struct strips {
     bool grouped;                    /* knobs n_v n_t n_r, g_v and fuse_yx */
     bool staged;                     /* knobs rc_i ry_i rx_i and order */
     bool splits;                     /* the knob split */
+    bool ahead;                      /* the knobs dbuf_x and dbuf_w of strips_ahead.clh */
     enum dtype elem, sum;            /* in memory; of a sum */
     const struct build_split *knobs; /* NULL = those of the axes; others come with `axes`: */
     const char *const (*axes)[2];    /* n_tile .. x_tile, n_items .. x_items, f_own x_own staged_c f_unit size_f */
@@ -47,7 +48,7 @@ struct strips_stage strips_stage_of(const struct conv_shape *z, const struct dev
 
 /* Turns a form's choice into a valid config, lowering knobs in the order of `lowered` where it is not; on a GPU, sums
  * in as many parts as give its units two groups each, where the space can and parts are cheap, and the stage unrolled
- * and fetched ahead as most of TVM's recorded bests. */
+ * and, where an item holds few words of it, fetched ahead as most of TVM's recorded bests. */
 enum err strips_choose(const struct space *s, const struct device_desc *d, const struct build_define *choice,
                        const char *const *lowered, struct config *out);
 

@@ -30,7 +30,7 @@ static const char *const staged[][2] = {
     {"x_staged", "n_tile * g_v * rc_i * staged_rows * staged_columns"},
     {"f_lanes", "(f_r % 4 == 0) * 2 + (f_r % 2 == 0) + 1"}, /* the vector that divides f_r, up to 4 */
     {"w_staged", "ceil_div(g_v * terms * f_tile, 4) * 4"},
-    {"local_bytes", "(x_staged + w_staged) * sum_elem_bytes"},
+    {"local_bytes", "((1 + dbuf_x) * x_staged + (1 + dbuf_w) * w_staged) * sum_elem_bytes"},
     {NULL, NULL},
 };
 
@@ -49,6 +49,7 @@ static enum err space_of(const struct workload *w, const struct device_desc *d, 
                                 .grouped = grouped,
                                 .staged = true,
                                 .splits = true,
+                                .ahead = true,
                                 .elem = w->dtype,
                                 .sum = conv_sums(w, d)};
     enum err e = strips_add_knobs(s, &form, &z, d, why);
@@ -101,7 +102,7 @@ static void program(struct build *b)
 const struct template conv2d_direct = {
     .id = "conv2d/direct",
     .stages = true,
-    .version = 5,
+    .version = 6,
     .summary = "GPU: tiles of input and weights in local memory, strips of outputs a work-item",
     .fit = fit_direct,
     .space = space_direct,
@@ -112,7 +113,7 @@ const struct template conv2d_direct = {
 const struct template conv2d_group = {
     .id = "conv2d/group",
     .stages = true,
-    .version = 5,
+    .version = 6,
     .summary = "GPU: the direct form with tiles over images and groups of channels",
     .fit = fit_group,
     .space = space_group,

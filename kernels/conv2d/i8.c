@@ -20,8 +20,6 @@ enum err i8_by_fours(const char *id, const char *others, const struct conv_shape
                    (long long)cg, (long long)kg, others);
 }
 
-static const struct build_knob buffer_knobs[] = {{"dbuf_x", {0, 1, BUILD_END}}, {"dbuf_w", {0, 1, BUILD_END}}, {0}};
-
 static const char *const matrix_axes[][2] = {{"n_tile", "1"},
                                              {"f_tile", "n_v * n_t * n_r"},
                                              {"y_tile", "1"},
@@ -45,7 +43,7 @@ static const char *const staged[][2] = {
     {NULL, NULL},
 };
 
-static const char *const constraints[] = {"steps > 1 or dbuf_x + dbuf_w == 0", "size_c <= 4 * max_grid", NULL};
+static const char *const constraints[] = {"size_c <= 4 * max_grid", NULL};
 
 /* Features that one index of n stands for; TVM's dense_int8 counts them singly. */
 static const struct build_knob unit_knobs[] = {{"n_unit", {4, 1, BUILD_END}}, {0}};
@@ -56,13 +54,10 @@ static enum err add_unit(struct space *s, const struct device_desc *d, struct wh
     return d->kind == DEVICE_CPU ? build_constants(s, unit, why) : build_knobs(s, unit_knobs, why);
 }
 
-static enum err add_rest(struct space *s, bool matrix, const struct device_desc *d, struct why *why)
+static enum err add_rest(struct space *s, const struct device_desc *d, struct why *why)
 {
-    static const struct build_named one_buffer[] = {{"dbuf_x", 0}, {"dbuf_w", 0}, {NULL, 0}};
     enum err e = dot_add_knob(s, d, DOT_SCALARS, DTYPE_I8, false, why);
 
-    if (!e)
-        e = matrix ? build_constants(s, one_buffer, why) : build_knobs(s, buffer_knobs, why);
     if (!e)
         e = build_quantities(s, staged, why);
     if (!e)
@@ -89,6 +84,7 @@ enum err i8_space(const struct conv_shape *z, bool matrix, const struct device_d
                                 .grouped = !matrix,
                                 .staged = !matrix,
                                 .splits = !matrix,
+                                .ahead = !matrix,
                                 .elem = DTYPE_I8,
                                 .sum = DTYPE_I32,
                                 .knobs = matrix ? product : NULL,
@@ -97,7 +93,7 @@ enum err i8_space(const struct conv_shape *z, bool matrix, const struct device_d
 
     if (!e)
         e = strips_add_knobs(s, &form, z, d, why);
-    return e ? e : add_rest(s, matrix, d, why);
+    return e ? e : add_rest(s, d, why);
 }
 
 /* A GPU: 8 x 4 x 8 items of two fours of channels and 2 pixels each, about as the recorded best, turned where rows are

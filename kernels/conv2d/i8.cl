@@ -3,8 +3,7 @@
  * all layouts, groups and epilogues. For GPUs. Channels by fours: one product (gemm/dot.clh) multiplies four of an input pixel
  * by four of a weight. CG and KG are multiples of four.
  * x: as stored by 4, 8 or 16 channels, or packed to [n][c/4][h][w][4].
- * Tiles, knobs and launch: conv/strips.clh, with channels f and c counted by fours; DBUF_X DBUF_W the next stage is fetched while
- * this one is used up; DOT.
+ * Tiles, knobs and launch: conv/strips.clh and strips_ahead.clh, with channels f and c counted by fours; DOT.
  * MATRIX: dense, as one row of M pixels: M_V M_T M_R along it, N_V N_T N_R fours of its features (N_UNIT 1: single ones), K_I fours of
  * k staged.
  * Launch of packing x: local (PACK_WG, 1, 1), groups (ceil(H*W / PACK_RUN), C/4, NB). */
@@ -25,10 +24,6 @@
 #elif !defined(F_T)
 #undef C
 #define C 4
-#endif
-#ifndef DBUF_X
-#define DBUF_X 0
-#define DBUF_W 0
 #endif
 #ifndef N_UNIT
 #define N_UNIT 4
@@ -51,6 +46,7 @@ DEVICE int weight_word(GLOBAL const char *w, int k, int c, int r, int s)
 #define PACK_WORD(to, k, c, r, s) *(to) = weight_word((GLOBAL const char *)w, k, c, r, s)
 #define PACK_NONE(to) *(to) = 0
 #include "conv/strips.clh"
+#include "conv/strips_ahead.clh"
 
 #if XL == 1
 KERNEL WG_SIZE(PACK_WG, 1, 1) i8_pack_x(GLOBAL const char *RESTRICT x, GLOBAL int *RESTRICT x4)
@@ -64,87 +60,23 @@ KERNEL WG_SIZE(PACK_WG, 1, 1) i8_pack_x(GLOBAL const char *RESTRICT x, GLOBAL in
 }
 #endif
 
-/* Of a stage ahead: fetched before this one is used up and put behind it; where an item has too much of it to hold, both before. */
-#define AHEAD_X (DBUF_X && X_KNOWN)
-#define AHEAD_W (DBUF_W && EACH(W_STAGE / 4) == W_HELD)
-
-/* Where this stage and the next one lie in two buffers. */
-#ifdef TUNE_CUDA
-#define TURNS_BEGIN int turn_x = 0, turn_w = 0;
-#define TURNS_END                                                                                                      \
-    turn_x ^= DBUF_X * X_STAGED;                                                                                       \
-    turn_w ^= DBUF_W * W_STAGE;
-#define THIS_X turn_x
-#define THIS_W turn_w
-#define NEXT_X (turn_x ^ X_STAGED)
-#define NEXT_W (turn_w ^ W_STAGE)
-#define IF_NEXT /* none: gemm/stages.clh tells why; the last stage is fetched again */
-#define NEXT_STEP (step + 1 < LAST_STEP ? step + 1 : step)
-#else
-#define TURNS_BEGIN
-#define TURNS_END
-#define THIS_X (step - FIRST_STEP) % (1 + DBUF_X) * X_STAGED
-#define THIS_W (step - FIRST_STEP) % (1 + DBUF_W) * W_STAGE
-#define NEXT_X (step + 1 - FIRST_STEP) % 2 * X_STAGED
-#define NEXT_W (step + 1 - FIRST_STEP) % 2 * W_STAGE
-#define IF_NEXT if (step + 1 < LAST_STEP)
-#define NEXT_STEP (step + 1)
-#endif
-
 KERNEL WG_SIZE(LX, LY, LZ) conv2d_i8(GLOBAL const int *RESTRICT x, GLOBAL const int *RESTRICT wp, OUT_PARAMS)
 {
-    LOCAL_ALIGNED int ws[(1 + DBUF_W) * W_STAGE];
-    LOCAL_ARRAY int xs[(1 + DBUF_X) * X_STAGED];
+    STAGES_LOCAL;
     STRIPS_PLACE;
     GLOBAL const int *STEPPED weights = W_FIRST;
-    HELD held_x[X_HELD], held_w[W_HELD * 4];
+    STAGES_HELD;
     int acc[G_V][I_OWN][F_OWN][Y_OWN][X_OWN][N_UNIT];
     KNOW_PIXELS;
 
-    POISON_LOCAL(xs, (1 + DBUF_X) * X_STAGED, item, ITEMS);
-    POISON_LOCAL(ws, (1 + DBUF_W) * W_STAGE, item, ITEMS);
-    CLEAR_X(xs, 1 + DBUF_X)
+    STAGES_CLEAR
     EACH_OUTPUT
     UNROLL
     for (int a = 0; a < N_UNIT; a++)
         acc[g][n][f][i][j][a] = 0;
-#if DBUF_X
-    STAGE_X(xs, FIRST_STEP)
-#endif
-#if DBUF_W
-    STAGE_W(ws, FIRST_STEP)
-#endif
-    TURNS_BEGIN
+    STAGES_BEGIN
     for (int step = FIRST_STEP; step < LAST_STEP; step++) {
-        LOCAL int *const next_x = xs + NEXT_X;
-        LOCAL int *const next_w = ws + NEXT_W;
-
-#if !DBUF_X
-        STAGE_X(xs, step)
-#endif
-#if !DBUF_W
-        STAGE_W(ws, step)
-#endif
-        IF_NEXT
-        {
-#if AHEAD_X
-            FETCH_X(held_x, 0, NEXT_STEP)
-#endif
-#if AHEAD_W
-            FETCH_W(held_w, 0, NEXT_STEP)
-#endif
-        }
-        BARRIER();
-#if DBUF_X && !AHEAD_X || DBUF_W && !AHEAD_W
-        if (step + 1 < LAST_STEP) {
-#if DBUF_X && !AHEAD_X
-            STAGE_X(next_x, step + 1)
-#endif
-#if DBUF_W && !AHEAD_W
-            STAGE_W(next_w, step + 1)
-#endif
-        }
-#endif
+        STAGE_BEGIN(step)
         LOOP_STAGED
         for (int c = 0; c < RC_I; c++)
             LOOP_STAGED
@@ -179,19 +111,7 @@ KERNEL WG_SIZE(LX, LY, LZ) conv2d_i8(GLOBAL const int *RESTRICT x, GLOBAL const 
                                     }
                             }
                         }
-        IF_NEXT
-        {
-#if AHEAD_X
-            PUT_X(held_x, 0, next_x)
-#endif
-#if AHEAD_W
-            PUT_W(held_w, 0, next_w)
-#endif
-        }
-#if !(DBUF_X && DBUF_W)
-        BARRIER();
-#endif
-        TURNS_END
+        STAGE_END
     }
     EACH_OUTPUT
     {

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #define SHAPE "conv2d f32 n=1 c=5 h=10 w=9 k=7 r=3 s=3 pad=1"
+#define LONG "conv2d f32 n=1 c=600 h=10 w=9 k=7 r=3 s=3 pad=1"
 #define NHWC "conv2d f32 n=2 c=20 h=9 w=10 k=24 r=3 s=3 pad=1 layout=nhwc epilogue=bias_add"
 #define GROUPED "conv2d f32 n=3 c=10 h=10 w=9 k=14 r=3 s=3 pad=1 groups=2"
 
@@ -30,6 +31,11 @@ static const struct mutant mutants[] = {
     {"conv2d/direct", SHAPE, "unguarded tail", "if (of + l < F_SIZE)", "if (l < F_SIZE)"},
     {"conv2d/direct", SHAPE, "r and s swapped", "* RY_I + r) * RX_I + s) * W_ROW", "* RY_I + s) * RX_I + r) * W_ROW"},
     {"conv2d/direct", SHAPE, "uninitialised accumulator", "= SUMS_OF(0);", "= SUMS_OF(y[0]);"},
+    {"conv2d/direct", LONG, "a stage ahead over the one in use", "#define NEXT_W (turn_w ^ W_STAGE)",
+     "#define NEXT_W turn_w", "dp4a"},
+    {"conv2d/direct", LONG, "buffers that do not turn", "turn_x ^= DBUF_X * X_STAGED;", "turn_x ^= 0;", "dp4a"},
+    {"conv2d/direct", LONG, "the stage before the last fetched again",
+     "#define X_GOES_ON(step) ((step) + 1 < LAST_STEP)", "#define X_GOES_ON(step) ((step) + 2 < LAST_STEP)", "dp4a"},
 
     {"conv2d/group", GROUPED, "missing last term", "step < LAST_STEP", "step < LAST_STEP - 1"},
     {"conv2d/group", GROUPED, "channels of another group", "channel = (g0 + g) * C_SIZE + c;", "channel = g0 + g + c;"},

@@ -110,7 +110,8 @@ enum err i8_fallback(const struct conv_shape *z, bool matrix, const struct devic
 {
     static const char *const lowered[] = {"rc_i", "y_t", "f_t", "x_t", "x_r", "f_r", "ry_i", "rx_i", "n_t", NULL};
     static const char *const lowered_matrix[] = {"k_i", "m_t", "n_t", "m_r", "n_r", NULL};
-    const struct strips_stage stage = strips_stage_of(z, d, 36, 16);
+    const bool deep = z->c / z->groups >= 512; /* of 32 fours a stage there are four then, to split */
+    const struct strips_stage stage = strips_stage_of(z, d, 36, deep ? 32 : 16);
     const bool cpu = d->kind == DEVICE_CPU, narrow = z->q <= 8;
     const struct build_define conv_gpu[] = {
         {"f_t", 8}, {"f_r", 2},        {"y_t", narrow ? 8 : 4}, {"y_r", 1},        {"x_t", narrow ? 4 : 8},

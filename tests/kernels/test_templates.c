@@ -420,6 +420,8 @@ static void stages_of_default_strips_have_many_terms(void **state)
 {
     static const char small[] = "conv2d f32 n=1 c=256 h=14 w=14 k=256 r=3 s=3 pad=1";
     static const char short_rows[] = "conv2d i8 n=1 c=512 h=7 w=7 k=2048 r=1 s=1 layout=nchw4c";
+    static const char shallow[] = "conv2d i8 n=1 c=256 h=14 w=14 k=512 r=1 s=1 layout=nchw4c";
+    static const char wide[] = "conv2d f32 n=1 c=64 h=56 w=56 k=128 r=3 s=3 stride=2 pad=1";
     static const char stem[] = "conv2d f32 n=1 c=3 h=224 w=224 k=64 r=7 s=7 stride=2 pad=3";
 
     (void)state;
@@ -427,9 +429,13 @@ static void stages_of_default_strips_have_many_terms(void **state)
     assert_int_equal(default_on_h100("conv2d/direct", small, "ry_i"), 3);
     assert_int_equal(default_on_h100("conv2d/direct", stem, "rx_i"), 7);
     assert_int_equal(default_on_h100("conv2d/direct", stem, "ry_i"), 1);
-    assert_int_equal(default_on_h100("conv2d/i8", short_rows, "rc_i"), 16);
+    assert_int_equal(default_on_h100("conv2d/i8", short_rows, "rc_i"), 32);
+    assert_int_equal(default_on_h100("conv2d/i8", shallow, "rc_i"), 16); /* stages enough to split */
     assert_int_equal(default_on_h100("conv2d/i8", short_rows, "x_r"), 2);
     assert_int_equal(default_on_h100("conv2d/i8", short_rows, "x_t"), 4);
+    assert_int_equal(default_on_h100("conv2d/direct", small, "dbuf_x"), 1);
+    assert_int_equal(default_on_h100("conv2d/direct", small, "dbuf_w"), 1);
+    assert_int_equal(default_on_h100("conv2d/direct", wide, "dbuf_x"), 0); /* too much for registers */
 }
 
 /* Bytes of sums in parts over those of the layer's own tensors, of the default on `d`; 0: not this template's. */

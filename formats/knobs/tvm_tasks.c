@@ -178,7 +178,10 @@ static const struct tvm_knob batch[] = {
     {0},
 };
 
-static const struct tvm_fixed single_features[] = {{"n_unit", 1, "TVM counts features singly"}, {0}};
+static const struct tvm_fixed single_features[] = {{"n_unit", 1, "TVM counts features singly"},
+                                                   {"dbuf_x", 0, "TVM fetches no stage ahead"},
+                                                   {"dbuf_w", 0, "TVM fetches no stage ahead"},
+                                                   {0}};
 static const struct tvm_fixed nothing[] = {{0}};
 static const struct tvm_fixed whole_sums[] = {{"split", 1, "TVM makes each sum in one part"}, {0}};
 static const struct tvm_fixed plain_stages[] = {{"split", 1, "TVM makes each sum in one part"},

@@ -84,7 +84,7 @@ enum err i8_space(const struct conv_shape *z, bool matrix, const struct device_d
                                 .grouped = !matrix,
                                 .staged = !matrix,
                                 .splits = !matrix,
-                                .ahead = !matrix,
+                                .ahead = true,
                                 .elem = DTYPE_I8,
                                 .sum = DTYPE_I32,
                                 .knobs = matrix ? product : NULL,

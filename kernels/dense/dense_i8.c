@@ -131,7 +131,7 @@ static void program(struct build *b)
 const struct template dense_i8 = {
     .id = "dense/dense_i8",
     .stages = true,
-    .version = 6,
+    .version = 7,
     .summary = "GPU: int8 by fours of k, tiles in local memory",
     .fit = fit,
     .space = space,

@@ -13,7 +13,9 @@
 #include <stdint.h>
 
 #define ENLIST_RETRY_MS 1000
-#define ENLIST_REFUSALS 5     /* in a row, a try a second: then it leaves */
+#define ENLIST_REFUSALS 5         /* in a row, a try a second: then it leaves */
+#define ENLIST_UNSTARTED_MS 19000 /* for which no child began its work: then it leaves */
+#define ENLIST_UNSTARTED "no child begins its work: leaving"
 #define ENLIST_WAIT_MS 50000  /* of a long poll */
 #define ENLIST_BEAT_MS 300000 /* between two beats of an agent that holds nothing: its polls tell more often */
 

@@ -615,6 +615,7 @@ int main(int argc, char **argv)
     int code;
 
     proc_keep_standard_fds();
+    proc_let_writes_fail();
     if (argc > 1 && strcmp(argv[1], "--child") == 0)
         return child_main(argc, argv);
     if (command_answers(&program, argc, argv, stdout, stderr, &code))

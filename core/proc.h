@@ -51,6 +51,9 @@ enum err proc_own_dir(char *out, size_t n_out);
  * print to. To be called first in main, before anything else is opened. */
 void proc_keep_standard_fds(void);
 
+/* What passes the limit of a file's size (ulimit -f) fails, with words, rather than ending the process without any. */
+void proc_let_writes_fail(void);
+
 /* Number of CPUs this process may run on; at least 1. Their numbers go to cpus[max] when it is not NULL. */
 int proc_cpus(int *cpus, int max);
 

@@ -341,7 +341,7 @@ static enum err settle(struct store *s, struct why *why)
     int n_left;
 
     if (end_transaction(s) != ERR_OK)
-        return why_set(why, ERR_IO, "store %s: %s", sqlite3_db_filename(s->db, "main"), sqlite3_errmsg(s->db));
+        return sqlite_why(s->db, why);
     atomic_store(&s->n_settled, s->n_settled + 1);
     n_kept = sqlite_keeper_has(s->keeper, &n_left);
     if (n_kept < atomic_load(&s->n_flushed))
@@ -403,7 +403,7 @@ void db_words(struct store *s, struct why *why)
     const int rc = sqlite3_errcode(s->db) & 0xff;
 
     if (rc != SQLITE_OK && rc != SQLITE_ROW && rc != SQLITE_DONE)
-        why_set(why, ERR_IO, "store %s: %s", sqlite3_db_filename(s->db, "main"), sqlite3_errmsg(s->db));
+        sqlite_why(s->db, why);
     else if (is_undone(s))
         tell_undone(s, why);
 }

@@ -17,6 +17,7 @@
 #include <sched.h>
 #include <sys/file.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -386,6 +387,7 @@ static void a_disk_without_room_is_told(void **state)
     const char *base = getenv("TMPDIR");
     char big[PATH_MAX + 16], blobs[PATH_MAX + 16];
     static char mib[1 << 20];
+    struct rlimit limit, small;
     struct workdir w;
     struct why why = {""};
     bool own = unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
@@ -418,6 +420,13 @@ static void a_disk_without_room_is_told(void **state)
         print_message("no mount here: a full and a read-only disk are left out\n");
     }
     assert_int_equal(workdir_check(&w, &why), ERR_OK);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    small = limit;
+    small.rlim_cur = 1 << 20;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    assert_int_equal(workdir_check(&w, &why), ERR_IO);
+    assert_non_null(strstr(why.text, "1.0 MiB at most (ulimit -f)"));
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
     dir_remove(blobs);
     assert_int_equal(workdir_check(&w, &why), ERR_IO);
     dir_remove(w.temp.path);

@@ -185,6 +185,7 @@ static void default_key(const struct device_desc *d, char *out, size_t n_out)
 static enum err default_name(const char *key, char *out, size_t n_out, struct why *why)
 {
     char host[24], slug[24], short_key[33];
+    int n_closed = 0;
 
     if (gethostname(host, sizeof host) != 0)
         strcpy(host, "host");
@@ -199,12 +200,15 @@ static enum err default_name(const char *key, char *out, size_t n_out, struct wh
         snprintf(out, n_out, "%s-%s-%d", slug, short_key, i);
         snprintf(lock, sizeof lock, "agent-%s", out);
         e = lock_open(lock, &fd, why);
+        n_closed += e != ERR_OK; /* another user's, who shares it with nobody */
         if (e)
-            return e;
+            continue;
         if (lock_take(fd, NULL, 0) == ERR_OK)
             return ERR_OK;
         lock_close(fd);
     }
+    if (n_closed == MAX_NAMES)
+        return ERR_IO;
     return why_set(why, ERR_BUSY, "%d agents of key %s run on this machine already", MAX_NAMES, key);
 }
 

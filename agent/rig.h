@@ -9,6 +9,7 @@
 #include "agent/cage.h"
 #include "agent/cool.h"
 #include "agent/forge.h"
+#include "agent/lock.h"
 #include "agent/pin.h"
 #include "agent/sandbox.h"
 #include "agent/trial.h"
@@ -77,6 +78,7 @@ struct rig {
     bool builds;           /* a CUDA device: is a compiler here that knows it, and is it to be used? */
     struct why builds_why; /* else why not */
     int lock_fd;
+    char lock_name[LOCK_NAME_BYTES];
     struct rig_builder builders[RIG_MAX_BUILDERS];
     int n_builders;
     bool compiles_apart; /* as `builds`, and what the compiler makes is code */

@@ -292,6 +292,16 @@ void db_close(struct store *s)
     free(s);
 }
 
+/* What is in it is nobody else's, whatever the folder lets others do; SQLite makes its log and index alike. Never one
+ * that is there: closing it would give up this process's locks on it. */
+static void make_private(const char *path)
+{
+    const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+    if (fd >= 0)
+        close(fd);
+}
+
 enum err db_open(const char *where, const struct clock *clock, struct store **out, struct why *why)
 {
     struct store *s = calloc(1, sizeof *s);
@@ -309,6 +319,8 @@ enum err db_open(const char *where, const struct clock *clock, struct store **ou
         e = sqlite_take_lock(where, s->lock_fds, why);
     if (!e)
         e = sqlite_check_start(where, &s->check, why);
+    if (!e)
+        make_private(path);
     if (!e && sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) !=
                   SQLITE_OK)
         e = why_set(why, ERR_IO, "store %s: %s", path, s->db ? sqlite3_errmsg(s->db) : "out of memory");

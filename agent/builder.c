@@ -289,7 +289,7 @@ static bool is_unstarted(struct workshop *w, const struct order *o)
     if (is && !since_ns)
         workdir_doubt(&w->dir);
     if (is && since_ns && now_ns - since_ns > ENLIST_UNSTARTED_MS * INT64_C(1000000))
-        enlist_leave(&w->enlist, ENLIST_UNSTARTED);
+        enlist_leave(&w->enlist, false, ENLIST_UNSTARTED);
     return is;
 }
 
@@ -332,7 +332,7 @@ static void answer(struct workshop *w, struct order *o)
 /* That no child can be started is no fault of a program: another builder has to compile it. */
 static void leave(struct workshop *w, const char *words)
 {
-    enlist_leave(&w->enlist, words);
+    enlist_leave(&w->enlist, false, words);
     while (!enlist_stopping(&w->enlist)) /* another thread sets the flag */
         enlist_nap(&w->enlist, ENLIST_WAIT_MS);
 }
@@ -486,7 +486,7 @@ static void leave_when_done(struct workshop *w)
     w->left |= now;
     pthread_mutex_unlock(&w->hands.lock);
     if (now)
-        enlist_leave(&w->enlist, "the tracker asks this agent to leave");
+        enlist_leave(&w->enlist, true, "the tracker asks this agent to leave");
 }
 
 static bool lease_step(void *workshop, int i)

@@ -159,10 +159,10 @@ void enlist_again(struct enlist *x)
 
 /* ---- at work ---- */
 
-void enlist_leave(struct enlist *x, const char *words)
+void enlist_leave(struct enlist *x, bool well, const char *words)
 {
     enlist_tell(x, 0, "%s", words);
-    x->options.quit(x->options.log_arg);
+    x->options.quit(well, x->options.log_arg);
 }
 
 void enlist_polled(struct enlist *x, enum err e, bool drain, struct why *why)
@@ -173,7 +173,7 @@ void enlist_polled(struct enlist *x, enum err e, bool drain, struct why *why)
         enlist_again(x);
     } else if (e == ERR_EXISTS || e == ERR_STALE || x->n_refused == ENLIST_REFUSALS) {
         snprintf(why->text + strlen(why->text), sizeof why->text - strlen(why->text), ": leaving");
-        enlist_leave(x, why->text);
+        enlist_leave(x, x->n_refused == 0, why->text); /* well: another process has the name, it is to stay */
         enlist_nap(x, ENLIST_WAIT_MS);
     } else if (e && !enlist_stopping(x)) {
         enlist_tell(x, 0, "cannot lease work: %s", why->text);
@@ -219,7 +219,7 @@ bool enlist_finds_room(struct enlist *x, const struct workdir *dir)
         atomic_store(&x->idle_ns, 0);
     }
     if (e == ERR_NOT_FOUND)
-        enlist_leave(x, "leaving");
+        enlist_leave(x, false, "leaving");
     if (e)
         enlist_nap(x, ENLIST_RETRY_MS);
     return !e;

@@ -34,7 +34,7 @@ struct enlist_options {
     atomic_bool *stop;
     void (*log)(int level, const char *line, void *arg);
     void *log_arg;
-    void (*quit)(void *arg);               /* ends this agent in good order: `stop` is set soon; gets log_arg */
+    void (*quit)(bool well, void *arg);    /* as struct rig_options; gets log_arg */
     const struct transport_ops *transport; /* these four as in client_options; NULL = nng and the machine's */
     void *transport_arg;
     const struct clock *clock;
@@ -80,7 +80,7 @@ bool enlist_finds_room(struct enlist *e, const struct workdir *dir);
 void enlist_bye(struct enlist *e);
 
 /* Has this agent end in good order, with words. */
-void enlist_leave(struct enlist *e, const char *words);
+void enlist_leave(struct enlist *e, bool well, const char *words);
 
 bool enlist_stopping(const struct enlist *e);
 void enlist_nap(const struct enlist *e, int64_t ms); /* shorter when the stop flag is set */

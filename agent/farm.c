@@ -168,7 +168,7 @@ static bool is_unstarted(struct farm *f, const struct trial *t)
     if (is && !since_ns)
         rig_doubt(f->rig);
     if (is && since_ns && now_ns - since_ns > ENLIST_UNSTARTED_MS * INT64_C(1000000))
-        enlist_leave(&f->enlist, ENLIST_UNSTARTED);
+        enlist_leave(&f->enlist, false, ENLIST_UNSTARTED);
     return is;
 }
 

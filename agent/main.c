@@ -138,10 +138,14 @@ static void log_line(int level, const char *line, void *arg)
         fprintf(stderr, "tune-agent: %s\n", plain);
 }
 
+static atomic_bool in_trouble; /* what ends this process */
+
 /* The signal's own thread ends the process in good order. */
-static void quit(void *arg)
+static void quit(bool well, void *arg)
 {
     (void)arg;
+    if (!well)
+        atomic_store(&in_trouble, true);
     kill(getpid(), SIGTERM);
 }
 
@@ -293,7 +297,7 @@ static void end_workshop(struct workshop *w, int *verbosity)
     builder_counts(w, &done, &failed);
     tell_counts("builds", done, failed, verbosity);
     builder_bye(w);
-    _exit(0);
+    _exit(atomic_load(&in_trouble) ? EXIT_USAGE : 0);
 }
 
 static void *end_by_signal(void *arg)
@@ -315,7 +319,7 @@ static void *end_by_signal(void *arg)
         tell_counts("records", done, failed, x->verbosity);
         farm_bye(farm);
     }
-    _exit(0);
+    _exit(atomic_load(&in_trouble) ? EXIT_USAGE : 0);
 }
 
 static int exit_code_of(enum err e)
@@ -620,6 +624,7 @@ int main(int argc, char **argv)
 
     proc_keep_standard_fds();
     proc_let_writes_fail();
+    proc_want_path();
     if (argc > 1 && strcmp(argv[1], "--child") == 0)
         return child_main(argc, argv);
     if (command_answers(&program, argc, argv, stdout, stderr, &code))

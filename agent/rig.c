@@ -90,7 +90,7 @@ void rig_leave(struct rig *r, const char *words)
 {
     tell(r, 0, "leaving: %s", words);
     if (r->options.quit)
-        r->options.quit(r->options.arg);
+        r->options.quit(false, r->options.arg);
     while (!rig_stopping(r)) /* another thread sets the flag */
         clock_wait_ms(r->options.clock, 10);
 }
@@ -228,6 +228,23 @@ static int count_builders(const struct rig *r)
     return min_of(n, RIG_MAX_BUILDERS);
 }
 
+/* Kernels that run on the host's CPU (plain C, PoCL) are loaded from the work directory. */
+static enum err describe_in_dir(struct rig *r, bool canary, struct why *why)
+{
+    static const char words[] =
+        "is mounted noexec, so that no kernel can be loaded from it: set TMPDIR to another folder";
+    const bool noexec = workdir_is_noexec(&r->dir);
+    struct why inner = {""};
+    enum err e;
+
+    if (noexec && strcmp(r->ops->name, "c") == 0)
+        return why_set(why, ERR_INPUT, "%s %s", r->dir.temp.path, words);
+    e = describe(r, canary, &inner);
+    if (e && noexec)
+        return why_set(why, e, "%s %s (%.100s ..)", r->dir.temp.path, words, inner.text);
+    return e ? why_set(why, e, "%s", inner.text) : ERR_OK;
+}
+
 enum err rig_open(struct rig *r, const struct rig_options *options, bool canary, struct why *why)
 {
     const char *selector = "";
@@ -247,7 +264,7 @@ enum err rig_open(struct rig *r, const struct rig_options *options, bool canary,
     if (!e)
         e = workdir_open(&r->dir, why);
     if (!e)
-        e = describe(r, canary, why);
+        e = describe_in_dir(r, canary, why);
     if (!e) {
         rig_plan_forges(r);
         r->n_builders = count_builders(r);

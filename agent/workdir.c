@@ -64,6 +64,13 @@ enum err workdir_check(const struct workdir *w, struct why *why)
     return e;
 }
 
+bool workdir_is_noexec(const struct workdir *w)
+{
+    struct statvfs fs;
+
+    return statvfs(w->temp.path, &fs) == 0 && (fs.f_flag & ST_NOEXEC);
+}
+
 void workdir_remove(const struct workdir *w)
 {
     temp_dir_remove(&w->temp);

@@ -356,6 +356,14 @@ void proc_let_writes_fail(void)
     signal(SIGXFSZ, SIG_IGN);
 }
 
+void proc_want_path(void)
+{
+    const char *path = getenv("PATH");
+
+    if (!path || !*path)
+        setenv("PATH", "/usr/local/bin:/usr/bin:/bin", 1);
+}
+
 int proc_cpus(int *cpus, int max)
 {
     cpu_set_t set;

@@ -54,6 +54,10 @@ void proc_keep_standard_fds(void);
 /* What passes the limit of a file's size (ulimit -f) fails, with words, rather than ending the process without any. */
 void proc_let_writes_fail(void);
 
+/* Gives $PATH what systems do where it is empty or missing: compilers and drivers look for their linker in it. To be
+ * called before there are threads. */
+void proc_want_path(void);
+
 /* Number of CPUs this process may run on; at least 1. Their numbers go to cpus[max] when it is not NULL. */
 int proc_cpus(int *cpus, int max);
 

@@ -325,6 +325,7 @@ static void builds_that_no_child_begins_go_to_others_and_the_builder_leaves(void
     expect(1, STATUS_OK, "", "");
     assert_string_equal(job->trials[0].record.built_by, "b1");
     assert_int_equal(crew_told(&b->crew, "no child begins its work: leaving"), 1);
+    assert_false(b->crew.left_well);
     assert_true(b->crew.ended_ns < 60 * WORLD_S);
     n_back = crew_told(&b->crew, "is given back: died of signal 9 during start");
     assert_in_range(n_back, 2, 30); /* with a pause behind each */

@@ -384,6 +384,24 @@ static void a_child_begins_with_signals_as_usual_and_no_core(void **state)
     assert_int_equal(sigprocmask(SIG_SETMASK, &before, NULL), 0);
 }
 
+static void a_path_is_there_when_nobody_gave_one(void **state)
+{
+    char before[4000];
+
+    (void)state;
+    snprintf(before, sizeof before, "%s", getenv("PATH") ? getenv("PATH") : "");
+    setenv("PATH", "/mine", 1);
+    proc_want_path();
+    assert_string_equal(getenv("PATH"), "/mine");
+    unsetenv("PATH");
+    proc_want_path();
+    assert_string_equal(getenv("PATH"), "/usr/local/bin:/usr/bin:/bin");
+    setenv("PATH", "", 1);
+    proc_want_path();
+    assert_string_equal(getenv("PATH"), "/usr/local/bin:/usr/bin:/bin");
+    setenv("PATH", before, 1);
+}
+
 static void variables_are_put_over_the_parent_s_by_their_whole_name(void **state)
 {
     (void)state;
@@ -453,6 +471,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_child_keeps_to_the_cpus_it_is_given),
         cmocka_unit_test(killing_a_group_reaches_grandchildren),
         cmocka_unit_test(a_child_begins_with_signals_as_usual_and_no_core),
+        cmocka_unit_test(a_path_is_there_when_nobody_gave_one),
         cmocka_unit_test(variables_are_put_over_the_parent_s_by_their_whole_name),
         cmocka_unit_test(the_own_directory_has_this_program),
         cmocka_unit_test(memory_of_a_process_is_in_bytes),

@@ -74,7 +74,8 @@ static enum err enroll(struct enlist *x, struct why *why)
 /* Errors that no waiting mends. */
 static bool is_final(enum err e)
 {
-    return e == ERR_AUTH || e == ERR_PROTOCOL || e == ERR_EXISTS || e == ERR_INPUT || e == ERR_NOT_FOUND;
+    return e == ERR_AUTH || e == ERR_PROTOCOL || e == ERR_EXISTS || e == ERR_INPUT || e == ERR_NOT_FOUND ||
+           e == ERR_LIMIT; /* too few threads */
 }
 
 /* Goes to the part of the farm that it serves; waits while that is away. */

@@ -58,6 +58,11 @@ void proc_let_writes_fail(void);
  * called before there are threads. */
 void proc_want_path(void);
 
+/* Can so many threads (PROC_MAX_TRIED_THREADS at most) be started beside those that there are, with stacks of the usual
+ * size? Starts them, and ends them again. ERR_LIMIT, in words. */
+#define PROC_MAX_TRIED_THREADS 64
+enum err proc_try_threads(int n, struct why *why);
+
 /* Number of CPUs this process may run on; at least 1. Their numbers go to cpus[max] when it is not NULL. */
 int proc_cpus(int *cpus, int max);
 

@@ -6,6 +6,7 @@
 #include "core/file.h"
 #include "core/proc.h"
 #include "tracker/protocol.h"
+#include "tests/sanitized.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -218,6 +219,15 @@ static void too_few_files_are_told(void **state)
     expect_told("ulimit -n 64", "only 64 files may be open");
 }
 
+/* nng would crash, or stand still. */
+static void too_few_threads_are_told(void **state)
+{
+    (void)state;
+    if (SANITIZED) /* its shadow memory is over any limit */
+        skip();
+    expect_told("ulimit -v 60000", "threads can be started");
+}
+
 static void files_that_may_not_grow_are_told(void **state)
 {
     (void)state;
@@ -361,6 +371,7 @@ int main(void)
         cmocka_unit_test(lists_of_addresses_are_looked_through_at_once),
         cmocka_unit_test(it_says_where_it_listens_and_ends_in_order),
         cmocka_unit_test(too_few_files_are_told),
+        cmocka_unit_test(too_few_threads_are_told),
         cmocka_unit_test(files_that_may_not_grow_are_told),
         cmocka_unit_test(only_who_has_the_key_file_is_served),
         cmocka_unit_test(a_key_in_the_list_is_refused_at_once_and_at_the_next_start),

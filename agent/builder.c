@@ -8,6 +8,7 @@
 #include "agent/hands.h"
 #include "agent/workdir.h"
 #include "core/buf.h"
+#include "core/clock.h"
 #include "core/json.h"
 #include "core/proc.h"
 #include "tracker/protocol.h"
@@ -49,6 +50,7 @@ struct workshop {
     struct order *held[FORGE_MAX]; /* leased and not answered */
     int n_held;
     int64_t done, failed;
+    int64_t unstarted_ns; /* since when no child began its work; 0: one did */
 };
 
 /* ---- options ---- */
@@ -262,7 +264,7 @@ static void give_back(struct workshop *w, struct order *o, const struct why *why
     struct build_refs args = {.agent = w->options.name, .session_nonce = w->enlist.nonce};
     bool ok = true;
 
-    if (atomic_load(&o->dropped) || enlist_stopping(&w->enlist))
+    if (atomic_exchange(&o->dropped, true) || enlist_stopping(&w->enlist)) /* it may come back at once */
         return;
     enlist_tell(&w->enlist, 0, "the code of %s is given back: %s", o->trial, why->text);
     call_list_add(&args.builds, build_ref_write(&(struct build_ref){.program = o->program, .arch = o->arch}), &ok);
@@ -272,6 +274,35 @@ static void give_back(struct workshop *w, struct order *o, const struct why *why
         cJSON_Delete(args.builds);
 }
 
+/* A child that did not begin with the program, has no compiler, or cannot keep the code. A builder whose children do
+ * not begin for a while leaves. */
+static bool is_unstarted(struct workshop *w, const struct order *o)
+{
+    const bool is = o->built.status != STATUS_LIMITS && strcmp(o->built.stage, SANDBOX_START) == 0;
+    const int64_t now_ns = clock_read_ns(w->options.clock);
+    int64_t since_ns;
+
+    pthread_mutex_lock(&w->hands.lock);
+    since_ns = w->unstarted_ns;
+    w->unstarted_ns = !is ? 0 : since_ns ? since_ns : now_ns;
+    pthread_mutex_unlock(&w->hands.lock);
+    if (is && !since_ns)
+        workdir_doubt(&w->dir);
+    if (is && since_ns && now_ns - since_ns > ENLIST_UNSTARTED_MS * INT64_C(1000000))
+        enlist_leave(&w->enlist, false, ENLIST_UNSTARTED);
+    return is;
+}
+
+/* Does the failure say something of this builder, and nothing of the program? */
+static bool is_own_failure(struct workshop *w, const struct order *o, struct why *why)
+{
+    if (is_unstarted(w, o)) {
+        why_set(why, ERR_CHILD, "%s", o->built.why ? o->built.why : "");
+        return true;
+    }
+    return o->built.status != STATUS_OK && workdir_check(&w->dir, why);
+}
+
 /* Sends what came of an order and frees it. */
 static void answer(struct workshop *w, struct order *o)
 {
@@ -279,13 +310,10 @@ static void answer(struct workshop *w, struct order *o)
     enum err e;
 
     assert(o->built.status == STATUS_OK || o->built.n_files == 0);
-    if (o->built.status != STATUS_LIMITS && strcmp(o->built.stage, SANDBOX_START) == 0)
-        why_set(&why, ERR_CHILD, "%s", o->built.why ? o->built.why : "");
-    else if (o->built.status != STATUS_OK)
-        workdir_check(&w->dir, &why);
-    if (why.text[0]) { /* which is none of the program's doing */
+    if (is_own_failure(w, o, &why)) {
         give_back(w, o, &why);
         let_go(w, o, false);
+        enlist_nap(&w->enlist, ENLIST_RETRY_MS); /* others may be free */
         return;
     }
     tell_answer(w, o);
@@ -304,7 +332,7 @@ static void answer(struct workshop *w, struct order *o)
 /* That no child can be started is no fault of a program: another builder has to compile it. */
 static void leave(struct workshop *w, const char *words)
 {
-    enlist_leave(&w->enlist, words);
+    enlist_leave(&w->enlist, false, words);
     while (!enlist_stopping(&w->enlist)) /* another thread sets the flag */
         enlist_nap(&w->enlist, ENLIST_WAIT_MS);
 }
@@ -458,7 +486,7 @@ static void leave_when_done(struct workshop *w)
     w->left |= now;
     pthread_mutex_unlock(&w->hands.lock);
     if (now)
-        enlist_leave(&w->enlist, "the tracker asks this agent to leave");
+        enlist_leave(&w->enlist, true, "the tracker asks this agent to leave");
 }
 
 static bool lease_step(void *workshop, int i)

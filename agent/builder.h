@@ -27,7 +27,7 @@ struct builder_options {
     int n_children; /* builds at the same time, at most FORGE_MAX; 0 = one for each CPU */
     atomic_bool *stop;
     void (*log)(int level, const char *line, void *arg);
-    void (*quit)(void *arg); /* as struct farm_options, and so are those behind `arg` */
+    void (*quit)(bool well, void *arg); /* as struct farm_options, and so are those behind `arg` */
     void *arg;
     const struct sandbox_ops *sandbox; /* what children are; NULL = processes */
     void *sandbox_arg;

@@ -108,7 +108,7 @@ static enum err read_sources(struct child *c, struct child_program *p, const cha
 struct compiled {
     cJSON *files, *resources;
     struct load_report report; /* its log: of the module that does not compile */
-    bool ok;
+    bool ok, unkept;           /* unkept: code could not be written */
 };
 
 static void note(struct compiled *x, const char *name, const struct nvrtc_built *b)
@@ -133,8 +133,10 @@ static enum err compile_module(struct child *c, const struct child_program *p, c
         report_add_log(&x->report, m->id, b.log);
     nvrtc_cache_name(m, sm, name);
     snprintf(path, sizeof path, "%s/%s", c->cache_dir, name);
-    if (!e)
+    if (!e) {
         e = file_replace(path, b.code.data, b.code.len, 0600, why);
+        x->unkept = e;
+    }
     if (!e)
         note(x, name, &b);
     nvrtc_built_fini(&b);
@@ -183,13 +185,13 @@ cJSON *child_compile(struct child *c, const cJSON *request)
     if (!e)
         e = read_sources(c, &p, in.program, &why);
     if (!e) {
-        stage = "build";
         e = want_compiler(c, (int)in.sm, (int)in.cuda_version, &why);
+        stage = e ? SANDBOX_START : "build"; /* it was there when the agent began: no fault of the program */
     }
     for (size_t i = 0; !e && i < p.program.n_modules; i++)
         if (p.program.modules[i].lang == LANG_CUDA_C)
             e = compile_module(c, &p, &p.program.modules[i], (int)in.sm, &x, &why);
-    reply = compile_reply(c, e, p.unread ? SANDBOX_START : stage, &why, &x);
+    reply = compile_reply(c, e, p.unread || x.unkept ? SANDBOX_START : stage, &why, &x);
     child_program_fini(c, &p);
     free(x.report.log);
     return reply;

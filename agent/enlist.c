@@ -74,7 +74,8 @@ static enum err enroll(struct enlist *x, struct why *why)
 /* Errors that no waiting mends. */
 static bool is_final(enum err e)
 {
-    return e == ERR_AUTH || e == ERR_PROTOCOL || e == ERR_EXISTS || e == ERR_INPUT || e == ERR_NOT_FOUND;
+    return e == ERR_AUTH || e == ERR_PROTOCOL || e == ERR_EXISTS || e == ERR_INPUT || e == ERR_NOT_FOUND ||
+           e == ERR_LIMIT; /* too few threads */
 }
 
 /* Goes to the part of the farm that it serves; waits while that is away. */
@@ -159,10 +160,10 @@ void enlist_again(struct enlist *x)
 
 /* ---- at work ---- */
 
-void enlist_leave(struct enlist *x, const char *words)
+void enlist_leave(struct enlist *x, bool well, const char *words)
 {
     enlist_tell(x, 0, "%s", words);
-    x->options.quit(x->options.log_arg);
+    x->options.quit(well, x->options.log_arg);
 }
 
 void enlist_polled(struct enlist *x, enum err e, bool drain, struct why *why)
@@ -173,7 +174,7 @@ void enlist_polled(struct enlist *x, enum err e, bool drain, struct why *why)
         enlist_again(x);
     } else if (e == ERR_EXISTS || e == ERR_STALE || x->n_refused == ENLIST_REFUSALS) {
         snprintf(why->text + strlen(why->text), sizeof why->text - strlen(why->text), ": leaving");
-        enlist_leave(x, why->text);
+        enlist_leave(x, x->n_refused == 0, why->text); /* well: another process has the name, it is to stay */
         enlist_nap(x, ENLIST_WAIT_MS);
     } else if (e && !enlist_stopping(x)) {
         enlist_tell(x, 0, "cannot lease work: %s", why->text);
@@ -219,7 +220,7 @@ bool enlist_finds_room(struct enlist *x, const struct workdir *dir)
         atomic_store(&x->idle_ns, 0);
     }
     if (e == ERR_NOT_FOUND)
-        enlist_leave(x, "leaving");
+        enlist_leave(x, false, "leaving");
     if (e)
         enlist_nap(x, ENLIST_RETRY_MS);
     return !e;

@@ -13,7 +13,9 @@
 #include <stdint.h>
 
 #define ENLIST_RETRY_MS 1000
-#define ENLIST_REFUSALS 5     /* in a row, a try a second: then it leaves */
+#define ENLIST_REFUSALS 5         /* in a row, a try a second: then it leaves */
+#define ENLIST_UNSTARTED_MS 19000 /* for which no child began its work: then it leaves */
+#define ENLIST_UNSTARTED "no child begins its work: leaving"
 #define ENLIST_WAIT_MS 50000  /* of a long poll */
 #define ENLIST_BEAT_MS 300000 /* between two beats of an agent that holds nothing: its polls tell more often */
 
@@ -32,7 +34,7 @@ struct enlist_options {
     atomic_bool *stop;
     void (*log)(int level, const char *line, void *arg);
     void *log_arg;
-    void (*quit)(void *arg);               /* ends this agent in good order: `stop` is set soon; gets log_arg */
+    void (*quit)(bool well, void *arg);    /* as struct rig_options; gets log_arg */
     const struct transport_ops *transport; /* these four as in client_options; NULL = nng and the machine's */
     void *transport_arg;
     const struct clock *clock;
@@ -78,7 +80,7 @@ bool enlist_finds_room(struct enlist *e, const struct workdir *dir);
 void enlist_bye(struct enlist *e);
 
 /* Has this agent end in good order, with words. */
-void enlist_leave(struct enlist *e, const char *words);
+void enlist_leave(struct enlist *e, bool well, const char *words);
 
 bool enlist_stopping(const struct enlist *e);
 void enlist_nap(const struct enlist *e, int64_t ms); /* shorter when the stop flag is set */

@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_UNSTARTED_MS 19000 /* then the agent leaves */
-
 bool farm_is_full(const struct farm *f)
 {
     return f->ready.n >= f->options.batch;
@@ -169,8 +167,8 @@ static bool is_unstarted(struct farm *f, const struct trial *t)
     pthread_mutex_unlock(&f->hands.lock);
     if (is && !since_ns)
         rig_doubt(f->rig);
-    if (is && since_ns && now_ns - since_ns > MAX_UNSTARTED_MS * INT64_C(1000000))
-        enlist_leave(&f->enlist, "no child begins its work: leaving");
+    if (is && since_ns && now_ns - since_ns > ENLIST_UNSTARTED_MS * INT64_C(1000000))
+        enlist_leave(&f->enlist, false, ENLIST_UNSTARTED);
     return is;
 }
 

@@ -22,7 +22,7 @@ struct farm_options {
     bool mix;     /* register under a key that holds another fingerprint */
     atomic_bool *stop;
     void (*log)(int level, const char *line, void *arg);
-    void (*quit)(void *arg); /* ends this agent in good order: `stop` is set soon */
+    void (*quit)(bool well, void *arg); /* as struct rig_options */
     void *arg;
     const struct transport_ops *transport; /* these four as in client_options; NULL = nng and the machine's */
     void *transport_arg;

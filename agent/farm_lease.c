@@ -67,7 +67,7 @@ static void leave_when_done(struct farm *f)
     f->left |= now;
     pthread_mutex_unlock(&f->hands.lock);
     if (now)
-        enlist_leave(&f->enlist, "the tracker asks this agent to leave");
+        enlist_leave(&f->enlist, true, "the tracker asks this agent to leave");
 }
 
 /* The next lease is taken while the last trials of the one before are being compiled or built, so that none of these

@@ -31,6 +31,10 @@ static void fetch(const char *hex, void *arg)
 static const struct blob *program_text(struct fetcher *x, const char *hex)
 {
     fetch(hex, x);
+    if (!x->e && !blobs_get(x->set, hex) && workdir_load_blob(x->dir->temp.path, hex, x->set, NULL)) {
+        workdir_doubt(x->dir); /* what is damaged is fetched anew */
+        fetch(hex, x);
+    }
     if (!x->e && !blobs_get(x->set, hex))
         x->e = x->way = workdir_load_blob(x->dir->temp.path, hex, x->set, &x->why);
     return x->e ? NULL : blobs_get(x->set, hex);

@@ -164,7 +164,7 @@ static enum err ask_compile(struct forge *f, const struct forge_order *o, cJSON 
 {
     const struct sandbox_limits limits = {
         .build_s = o->build_s, .run_s = o->build_s, .start_s = START_S, .memory_bytes = o->memory_bytes};
-    const bool fresh = !sandbox_is_alive(&f->child) || f->n_built >= FORGE_CHILD_BUILDS;
+    const bool fresh = !sandbox_is_whole(&f->child) || f->n_built >= FORGE_CHILD_BUILDS;
     const enum err e = fresh ? start_child(f, why) : ERR_OK;
     const struct compile_args args = {
         .op = "compile", .program = o->program, .sm = o->sm, .cuda_version = o->cuda_version};
@@ -176,21 +176,47 @@ static enum err ask_compile(struct forge *f, const struct forge_order *o, cJSON 
     return end->fate == SANDBOX_CANCELLED ? ERR_CANCELLED : ERR_OK;
 }
 
+static void forget_reply(struct built *b, struct buf *code)
+{
+    char by[sizeof b->by];
+
+    memcpy(by, b->by, sizeof by);
+    built_fini(b);
+    memcpy(b->by, by, sizeof by);
+    for (int i = 0; i < PROGRAM_MAX_MODULES; i++)
+        buf_clear(&code[i]);
+}
+
+/* Asks once. A failure that is answered without the child's folder, which somebody removed, is none: as if it died. */
+static enum err try_compile(struct forge *f, const struct forge_order *o, struct built *out, struct buf *code,
+                            struct sandbox_end *end, struct why *why)
+{
+    cJSON *reply = NULL;
+    const enum err e = ask_compile(f, o, &reply, end, why);
+
+    if (!e && end->fate == SANDBOX_REPLIED)
+        take_reply(f, reply, out, code);
+    cJSON_Delete(reply);
+    if (e || end->fate != SANDBOX_REPLIED || out->status == STATUS_OK || sandbox_is_whole(&f->child))
+        return e;
+    forget_reply(out, code);
+    end->fate = SANDBOX_DIED;
+    strcpy(end->stage, SANDBOX_START);
+    why_set(&end->words, ERR_CHILD, "somebody removed %s", f->cache);
+    return ERR_OK;
+}
+
 enum err forge_compile(struct forge *f, const struct forge_order *o, struct built *out, struct buf *code,
                        struct why *why)
 {
     static const enum record_status by_fate[] = {
         [SANDBOX_DIED] = STATUS_CRASH, [SANDBOX_TIMEOUT] = STATUS_TIMEOUT, [SANDBOX_MEMORY] = STATUS_LIMITS};
     struct sandbox_end end = {.fate = SANDBOX_DIED};
-    cJSON *reply = NULL;
-    enum err e = ask_compile(f, o, &reply, &end, why);
+    enum err e = try_compile(f, o, out, code, &end, why);
 
     if (!e && end.fate == SANDBOX_DIED)
-        e = ask_compile(f, o, &reply, &end, why);
-    if (!e && end.fate == SANDBOX_REPLIED)
-        take_reply(f, reply, out, code);
-    else if (!e)
+        e = try_compile(f, o, out, code, &end, why);
+    if (!e && end.fate != SANDBOX_REPLIED)
         fail(out, by_fate[end.fate], end.stage, end.words.text);
-    cJSON_Delete(reply);
     return e;
 }

@@ -64,9 +64,10 @@ struct forge_compiler {
  * ERR_CHILD, ERR_IO. */
 enum err forge_ask_compiler(struct forge *f, const int *sms, int n_sms, struct forge_compiler *out, struct why *why);
 
-/* Compiles in the child, which is started, or replaced, as needed; when it dies once more in a fresh one. `out`: what
- * came of it, failures too, but for `by`; `code`: the bytes of out->files, PROGRAM_MAX_MODULES buffers with their
- * limits. ERR_CANCELLED: the agent stops; others when no child can be started, which is no fault of the program. */
+/* Compiles in the child, which is started, or replaced, as needed; when it dies, or its folder goes, once more in a
+ * fresh one. `out`: what came of it, failures too, but for `by`; `code`: the bytes of out->files, PROGRAM_MAX_MODULES
+ * buffers with their limits. ERR_CANCELLED: the agent stops; others when no child can be started, which is no fault of
+ * the program. */
 enum err forge_compile(struct forge *f, const struct forge_order *order, struct built *out, struct buf *code,
                        struct why *why);
 

@@ -11,7 +11,10 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+#define NEW_S 2 /* between making a lock and sharing it are some microseconds */
 
 static bool slug_char(int c)
 {
@@ -50,31 +53,56 @@ void lock_name_of_device(const struct device_desc *d, const char *selector, char
     lock_slug_of(raw, out, n_out);
 }
 
+/* To read alone, where another user's file allows no more: flock() asks for no more. */
+static int open_there(const char *path)
+{
+    const int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+
+    return fd >= 0 || errno != EACCES ? fd : open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+}
+
+/* Another user's, who has not come to share it yet? */
+static bool is_new(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && st.st_size == 0 && time(NULL) - st.st_ctime <= NEW_S;
+}
+
 /* Without O_CREAT first: in a sticky directory the kernel may refuse O_CREAT on another user's file. */
 static int open_shared(const char *path)
 {
-    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    int fd = open_there(path);
 
-    if (fd >= 0 || errno != ENOENT)
-        return fd;
-    fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_CREAT | O_EXCL, 0666);
-    if (fd >= 0)
-        fchmod(fd, 0666);
-    else if (errno == EEXIST)
-        fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 && errno == ENOENT) {
+        fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_CREAT | O_EXCL, 0666);
+        if (fd >= 0)
+            fchmod(fd, 0666);
+        else if (errno == EEXIST)
+            fd = open_there(path);
+    }
+    for (int i = 0; fd < 0 && errno == EACCES && i < 20 * NEW_S && is_new(path); i++) {
+        usleep(50000);
+        fd = open_there(path);
+    }
     return fd;
 }
 
 enum err lock_open(const char *name, int *fd, struct why *why)
 {
     const char *dir = getenv("TUNE_LOCK_DIR");
-    char path[PATH_MAX];
-    int made;
+    char path[PATH_MAX], whose[120] = "";
+    struct stat st;
+    int made, number;
 
     snprintf(path, sizeof path, "%s/tune-%s.lock", dir && *dir ? dir : "/tmp", name);
     made = open_shared(path);
+    number = errno;
+    if (made < 0 && number == EACCES && lstat(path, &st) == 0)
+        snprintf(whose, sizeof whose, ": it is user %ld's, and others may not read it (chmod 666)", (long)st.st_uid);
     if (made < 0)
-        return why_set(why, ERR_IO, "cannot open the lock %s: %s", path, strerror(errno));
+        return why_set(why, ERR_IO, "cannot open the lock %s: %s%s; $TUNE_LOCK_DIR names another folder", path,
+                       strerror(number), whose);
     *fd = made;
     return ERR_OK;
 }

@@ -2,8 +2,10 @@
 #include "agent/look.h"
 
 #include "agent/host.h"
+#include "agent/workdir.h"
 #include "core/err.h"
 #include "core/json.h"
+#include "core/temp_dir.h"
 #include "core/terminal.h"
 #include "runtime/cuda_arch.h"
 #include "runtime/device.h"
@@ -163,11 +165,19 @@ static bool look_at_list(const struct device_ops *ops, struct device_desc *first
 static void look_at_opencl(const struct device_ops *ops)
 {
     struct device_desc first;
+    struct temp_dir temp;
+    struct why why = {""};
 
     look_at_icds();
     look_at_node("/dev/mali0", "video");
     look_at_node("/dev/dri/renderD128", "render");
+    /* A cache as children have it: without $HOME PoCL takes /tmp/pocl, which may be another user's. */
+    if (temp_dir_open(&temp, WORKDIR_STEM, &why))
+        say(FINDING_FAILED, "work directory", why.text);
+    else
+        setenv("POCL_CACHE_DIR", temp.path, 1);
     look_at_list(ops, &first);
+    temp_dir_close(&temp);
 }
 
 /* ---- CUDA ---- */

@@ -138,10 +138,14 @@ static void log_line(int level, const char *line, void *arg)
         fprintf(stderr, "tune-agent: %s\n", plain);
 }
 
+static atomic_bool in_trouble; /* what ends this process */
+
 /* The signal's own thread ends the process in good order. */
-static void quit(void *arg)
+static void quit(bool well, void *arg)
 {
     (void)arg;
+    if (!well)
+        atomic_store(&in_trouble, true);
     kill(getpid(), SIGTERM);
 }
 
@@ -185,6 +189,7 @@ static void default_key(const struct device_desc *d, char *out, size_t n_out)
 static enum err default_name(const char *key, char *out, size_t n_out, struct why *why)
 {
     char host[24], slug[24], short_key[33];
+    int n_closed = 0;
 
     if (gethostname(host, sizeof host) != 0)
         strcpy(host, "host");
@@ -199,12 +204,15 @@ static enum err default_name(const char *key, char *out, size_t n_out, struct wh
         snprintf(out, n_out, "%s-%s-%d", slug, short_key, i);
         snprintf(lock, sizeof lock, "agent-%s", out);
         e = lock_open(lock, &fd, why);
+        n_closed += e != ERR_OK; /* another user's, who shares it with nobody */
         if (e)
-            return e;
+            continue;
         if (lock_take(fd, NULL, 0) == ERR_OK)
             return ERR_OK;
         lock_close(fd);
     }
+    if (n_closed == MAX_NAMES)
+        return ERR_IO;
     return why_set(why, ERR_BUSY, "%d agents of key %s run on this machine already", MAX_NAMES, key);
 }
 
@@ -289,7 +297,7 @@ static void end_workshop(struct workshop *w, int *verbosity)
     builder_counts(w, &done, &failed);
     tell_counts("builds", done, failed, verbosity);
     builder_bye(w);
-    _exit(0);
+    _exit(atomic_load(&in_trouble) ? EXIT_USAGE : 0);
 }
 
 static void *end_by_signal(void *arg)
@@ -311,7 +319,7 @@ static void *end_by_signal(void *arg)
         tell_counts("records", done, failed, x->verbosity);
         farm_bye(farm);
     }
-    _exit(0);
+    _exit(atomic_load(&in_trouble) ? EXIT_USAGE : 0);
 }
 
 static int exit_code_of(enum err e)
@@ -615,6 +623,8 @@ int main(int argc, char **argv)
     int code;
 
     proc_keep_standard_fds();
+    proc_let_writes_fail();
+    proc_want_path();
     if (argc > 1 && strcmp(argv[1], "--child") == 0)
         return child_main(argc, argv);
     if (command_answers(&program, argc, argv, stdout, stderr, &code))

@@ -22,6 +22,7 @@
 
 #define START_S 120.0       /* a child's way to its first request: runtime and device */
 #define DEVICE_WAIT_S 3600  /* a build child's for a device that others time on, at most */
+#define TELL_WAIT_MS 30000  /* for the device, until that is told */
 #define CANARY_APART 0.10   /* canaries further apart than this: something else ran */
 #define BATCH_MEMORY_PART 2 /* a batch holds at most the memory limit over this */
 #define TIME_SPARE_BYTES ((int64_t)512 << 20)
@@ -89,7 +90,7 @@ void rig_leave(struct rig *r, const char *words)
 {
     tell(r, 0, "leaving: %s", words);
     if (r->options.quit)
-        r->options.quit(r->options.arg);
+        r->options.quit(false, r->options.arg);
     while (!rig_stopping(r)) /* another thread sets the flag */
         clock_wait_ms(r->options.clock, 10);
 }
@@ -227,10 +228,26 @@ static int count_builders(const struct rig *r)
     return min_of(n, RIG_MAX_BUILDERS);
 }
 
+/* Kernels that run on the host's CPU (plain C, PoCL) are loaded from the work directory. */
+static enum err describe_in_dir(struct rig *r, bool canary, struct why *why)
+{
+    static const char words[] =
+        "is mounted noexec, so that no kernel can be loaded from it: set TMPDIR to another folder";
+    const bool noexec = workdir_is_noexec(&r->dir);
+    struct why inner = {""};
+    enum err e;
+
+    if (noexec && strcmp(r->ops->name, "c") == 0)
+        return why_set(why, ERR_INPUT, "%s %s", r->dir.temp.path, words);
+    e = describe(r, canary, &inner);
+    if (e && noexec)
+        return why_set(why, e, "%s %s (%.100s ..)", r->dir.temp.path, words, inner.text);
+    return e ? why_set(why, e, "%s", inner.text) : ERR_OK;
+}
+
 enum err rig_open(struct rig *r, const struct rig_options *options, bool canary, struct why *why)
 {
     const char *selector = "";
-    char name[LOCK_NAME_BYTES];
     enum err e;
 
     memset(r, 0, sizeof *r);
@@ -247,14 +264,14 @@ enum err rig_open(struct rig *r, const struct rig_options *options, bool canary,
     if (!e)
         e = workdir_open(&r->dir, why);
     if (!e)
-        e = describe(r, canary, why);
+        e = describe_in_dir(r, canary, why);
     if (!e) {
         rig_plan_forges(r);
         r->n_builders = count_builders(r);
     }
     if (!e && !r->simulated) {
-        lock_name_of_device(&r->desc, selector, name, sizeof name);
-        e = lock_open(name, &r->lock_fd, why);
+        lock_name_of_device(&r->desc, selector, r->lock_name, sizeof r->lock_name);
+        e = lock_open(r->lock_name, &r->lock_fd, why);
     }
     if (e)
         rig_close(r);
@@ -694,11 +711,23 @@ static void time_together(struct rig *r, struct trial *const *all, int n)
     cJSON_Delete(reply);
 }
 
+/* Others' batches are seconds: who has it for longer is told of, once. */
 static bool take_device(struct rig *r)
 {
-    while (r->lock_fd >= 0 && lock_take(r->lock_fd, r->options.clock, 100) != ERR_OK)
+    const int64_t from_ns = clock_read_ns(r->options.clock);
+    bool told = false;
+
+    while (r->lock_fd >= 0 && lock_take(r->lock_fd, r->options.clock, 100) != ERR_OK) {
         if (rig_stopping(r))
             return false;
+        if (!told && clock_read_ns(r->options.clock) - from_ns > TELL_WAIT_MS * INT64_C(1000000)) {
+            tell(r, 0, "another process has had the device for %d s: its lock tune-%s.lock is held",
+                 TELL_WAIT_MS / 1000, r->lock_name);
+            told = true;
+        }
+    }
+    if (told)
+        tell(r, 0, "the device is free again");
     return true;
 }
 

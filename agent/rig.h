@@ -9,6 +9,7 @@
 #include "agent/cage.h"
 #include "agent/cool.h"
 #include "agent/forge.h"
+#include "agent/lock.h"
 #include "agent/pin.h"
 #include "agent/sandbox.h"
 #include "agent/trial.h"
@@ -36,8 +37,9 @@ struct rig_options {
     bool no_build;             /* leave building for a CUDA device to builders */
     struct cool_rules cool;    /* what is waited for before a batch is timed */
     const atomic_bool *stop;
-    void (*quit)(void *arg);           /* ends this agent in good order: `stop` is set soon; NULL = nothing does */
-    const struct sandbox_ops *sandbox; /* what children are; NULL = processes */
+    void (*quit)(bool well, void *arg); /* ends this agent in good order: `stop` is set soon; well: as it was asked to,
+                                          without any trouble; NULL = nothing does */
+    const struct sandbox_ops *sandbox;  /* what children are; NULL = processes */
     void *sandbox_arg;
     const struct clock *clock;     /* of waits and stamps, not of measuring; NULL = the machine's */
     const struct entropy *entropy; /* of the orders of rounds; NULL = the machine's */
@@ -77,6 +79,7 @@ struct rig {
     bool builds;           /* a CUDA device: is a compiler here that knows it, and is it to be used? */
     struct why builds_why; /* else why not */
     int lock_fd;
+    char lock_name[LOCK_NAME_BYTES];
     struct rig_builder builders[RIG_MAX_BUILDERS];
     int n_builders;
     bool compiles_apart; /* as `builds`, and what the compiler makes is code */

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -31,15 +32,28 @@ enum err workdir_open(struct workdir *w, struct why *why)
     return e;
 }
 
+/* What a process may write into one file; negative: as much as it likes. */
+static double file_limit_bytes(void)
+{
+    struct rlimit l;
+
+    return getrlimit(RLIMIT_FSIZE, &l) == 0 && l.rlim_cur != RLIM_INFINITY ? (double)l.rlim_cur : -1;
+}
+
 enum err workdir_check(const struct workdir *w, struct why *why)
 {
     static const char some[4096] = "";
+    const double limit = file_limit_bytes();
     char probe[PATH_MAX + 24];
     struct statvfs room;
     enum err e;
 
     if (access(w->temp.path, F_OK) != 0 && errno == ENOENT)
         return why_set(why, ERR_NOT_FOUND, "%s is gone: somebody removed it", w->temp.path);
+    if (limit >= 0 && limit < (double)WORKDIR_ROOM_BYTES)
+        return why_set(why, ERR_IO,
+                       "files of this process have %.1f MiB at most (ulimit -f), and %d have to be allowed",
+                       limit / 1048576, (int)(WORKDIR_ROOM_BYTES >> 20));
     snprintf(probe, sizeof probe, "%s/blobs/probe", w->temp.path);
     e = file_append(probe, some, sizeof some, false, why);
     unlink(probe);
@@ -48,6 +62,13 @@ enum err workdir_check(const struct workdir *w, struct why *why)
         e = why_set(why, ERR_IO, "%s: %.1f MiB are left on its disk, and %d have to be", w->temp.path,
                     (double)room.f_bavail * (double)room.f_frsize / 1048576, (int)(WORKDIR_ROOM_BYTES >> 20));
     return e;
+}
+
+bool workdir_is_noexec(const struct workdir *w)
+{
+    struct statvfs fs;
+
+    return statvfs(w->temp.path, &fs) == 0 && (fs.f_flag & ST_NOEXEC);
 }
 
 void workdir_remove(const struct workdir *w)

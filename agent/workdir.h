@@ -58,6 +58,9 @@ int64_t workdir_stamp(struct workdir *w);
 /* Is the blob here, still? True stamps it as used. */
 bool workdir_has(struct workdir *w, const char *hex);
 
+/* Does its file system refuse code that is loaded from it (mount option noexec)? */
+bool workdir_is_noexec(const struct workdir *w);
+
 /* Forgets the blobs that are not what their names say. */
 void workdir_doubt(struct workdir *w);
 

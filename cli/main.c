@@ -152,6 +152,8 @@ int main(int argc, char **argv)
     int code;
 
     proc_keep_standard_fds();
+    proc_let_writes_fail();
+    proc_want_path();
     cmd_watch_computing();
     code = command_finish(&tune_command, stdout, stderr, run_program(argc, argv));
     fflush(stderr);

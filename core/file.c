@@ -78,6 +78,22 @@ enum err file_replace(const char *path, const void *bytes, size_t n, unsigned mo
     return e;
 }
 
+/* In one call, unless there is not room for all of it: the next one says why. */
+static bool write_all(int fd, const void *bytes, size_t n)
+{
+    const char *at = bytes;
+    ssize_t done;
+
+    do {
+        done = write(fd, at, n);
+        if (done > 0) {
+            at += done;
+            n -= (size_t)done;
+        }
+    } while (n > 0 && (done > 0 || (done < 0 && errno == EINTR)));
+    return n == 0;
+}
+
 enum err file_append(const char *path, const void *bytes, size_t n, bool durable, struct why *why)
 {
     int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
@@ -85,7 +101,8 @@ enum err file_append(const char *path, const void *bytes, size_t n, bool durable
 
     if (fd < 0)
         return why_set(why, ERR_IO, "%s: %s", path, strerror(errno));
-    ok = write(fd, bytes, n) == (ssize_t)n && (!durable || fsync(fd) == 0);
+    errno = 0;
+    ok = write_all(fd, bytes, n) && (!durable || fsync(fd) == 0);
     if (!ok)
         why_set(why, ERR_IO, "%s: %s", path, errno ? strerror(errno) : "short write");
     close(fd);

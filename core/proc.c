@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -349,6 +350,46 @@ void proc_keep_standard_fds(void)
     while (fd >= 0 && fd <= 2);
     if (fd > 2)
         close(fd);
+}
+
+void proc_let_writes_fail(void)
+{
+    signal(SIGXFSZ, SIG_IGN);
+}
+
+void proc_want_path(void)
+{
+    const char *path = getenv("PATH");
+
+    if (!path || !*path)
+        setenv("PATH", "/usr/local/bin:/usr/bin:/bin", 1);
+}
+
+static void *wait_for_end(void *lock)
+{
+    pthread_mutex_lock(lock);
+    pthread_mutex_unlock(lock);
+    return NULL;
+}
+
+enum err proc_try_threads(int n, struct why *why)
+{
+    pthread_t threads[PROC_MAX_TRIED_THREADS];
+    pthread_mutex_t all = PTHREAD_MUTEX_INITIALIZER;
+    int n_begun = 0, failure = 0;
+
+    assert(n <= PROC_MAX_TRIED_THREADS);
+    pthread_mutex_lock(&all);
+    while (n_begun < n && (failure = pthread_create(&threads[n_begun], NULL, wait_for_end, &all)) == 0)
+        n_begun++;
+    pthread_mutex_unlock(&all);
+    for (int i = 0; i < n_begun; i++)
+        pthread_join(threads[i], NULL);
+    return failure ? why_set(why, ERR_LIMIT,
+                             "only %d of %d threads can be started (%s): ulimit -u or -v, or a container's limit of "
+                             "processes or memory, is too low",
+                             n_begun, n, strerror(failure))
+                   : ERR_OK;
 }
 
 int proc_cpus(int *cpus, int max)

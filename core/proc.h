@@ -51,6 +51,18 @@ enum err proc_own_dir(char *out, size_t n_out);
  * print to. To be called first in main, before anything else is opened. */
 void proc_keep_standard_fds(void);
 
+/* What passes the limit of a file's size (ulimit -f) fails, with words, rather than ending the process without any. */
+void proc_let_writes_fail(void);
+
+/* Gives $PATH what systems do where it is empty or missing: compilers and drivers look for their linker in it. To be
+ * called before there are threads. */
+void proc_want_path(void);
+
+/* Can so many threads (PROC_MAX_TRIED_THREADS at most) be started beside those that there are, with stacks of the usual
+ * size? Starts them, and ends them again. ERR_LIMIT, in words. */
+#define PROC_MAX_TRIED_THREADS 64
+enum err proc_try_threads(int n, struct why *why);
+
 /* Number of CPUs this process may run on; at least 1. Their numbers go to cpus[max] when it is not NULL. */
 int proc_cpus(int *cpus, int max);
 

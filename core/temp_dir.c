@@ -41,12 +41,28 @@ static enum err take_lock(struct temp_dir *d, struct why *why)
     return ERR_OK;
 }
 
+/* Drivers and children with folders of their own are told of it. */
+static enum err make_absolute(char *path, size_t n_path, struct why *why)
+{
+    char whole[PATH_MAX];
+    const bool ok = *path == '/' || (realpath(path, whole) && strlen(whole) < n_path);
+
+    if (ok && *path != '/')
+        strcpy(path, whole);
+    if (ok)
+        return ERR_OK;
+    rmdir(path);
+    return why_set(why, ERR_IO, "%s: cannot tell its whole path", path);
+}
+
 enum err temp_dir_open(struct temp_dir *d, const char *stem, struct why *why)
 {
     enum err e;
 
     *d = (struct temp_dir){.lock_fd = -1, .dir_fd = -1};
     e = dir_temporary(stem, d->path, sizeof d->path - 100, why);
+    if (!e)
+        e = make_absolute(d->path, sizeof d->path - 100, why);
     if (e) {
         d->path[0] = '\0';
         return e;

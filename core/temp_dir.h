@@ -14,7 +14,8 @@ struct temp_dir {
     int lock_fd, dir_fd;
 };
 
-/* Makes a fresh directory "<TMPDIR or /tmp>/<stem>.XXXXXX" with its lock. ERR_IO; `d` is none then. */
+/* Makes a fresh directory "<TMPDIR or /tmp>/<stem>.XXXXXX" with its lock, named by its whole path. ERR_IO; `d` is none
+ * then. */
 enum err temp_dir_open(struct temp_dir *d, const char *stem, struct why *why);
 
 /* Removes the directory with all in it; the lock is held until the process ends. */

@@ -390,6 +390,8 @@ int main(int argc, char **argv)
     int code;
 
     proc_keep_standard_fds();
+    proc_let_writes_fail();
+    proc_want_path();
     mallopt(M_MMAP_THRESHOLD, 256 << 10); /* else what large messages took stays with the process */
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);

@@ -7,6 +7,7 @@
 #include "tracker/door.h"
 #include "tracker/hall.h"
 #include "tracker/tls.h"
+#include "tracker/transport.h"
 
 #include <assert.h>
 #include <nng/nng.h>
@@ -497,10 +498,13 @@ static enum err open_socket(struct server *sv, const char *url, const struct tls
 {
     static const struct tls_files none;
     enum err e = tls_check(url, tls ? tls : &none, true, why);
-    int rv = e ? 0 : nng_rep0_open(&sv->socket);
+    int rv;
 
+    if (!e)
+        e = transport_nng_may_start(why);
     if (e)
         return e;
+    rv = nng_rep0_open(&sv->socket);
     if (rv != 0)
         return why_set(why, ERR_IO, "cannot open a socket: %s", nng_strerror(rv));
     nng_socket_set_size(sv->socket, NNG_OPT_RECVMAXSZ,

@@ -45,7 +45,7 @@ static enum err look_at_pages(sqlite3 *db, const char *path, bool *damaged, stru
     if (!said)
         rc = SQLITE_NOMEM;
     if (rc != SQLITE_ROW && rc != SQLITE_INTERRUPT)
-        e = why_set(why, rc == SQLITE_NOMEM ? ERR_NOMEM : ERR_IO, "store %s: %s", path, sqlite3_errmsg(db));
+        e = rc == SQLITE_NOMEM ? why_set(why, ERR_NOMEM, "store %s: out of memory", path) : sqlite_why(db, why);
     *damaged = !e && strcmp(said, "ok") != 0;
     if (*damaged)
         e = why_set(why, ERR_IO,

@@ -292,6 +292,16 @@ void db_close(struct store *s)
     free(s);
 }
 
+/* What is in it is nobody else's, whatever the folder lets others do; SQLite makes its log and index alike. Never one
+ * that is there: closing it would give up this process's locks on it. */
+static void make_private(const char *path)
+{
+    const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+    if (fd >= 0)
+        close(fd);
+}
+
 enum err db_open(const char *where, const struct clock *clock, struct store **out, struct why *why)
 {
     struct store *s = calloc(1, sizeof *s);
@@ -309,6 +319,8 @@ enum err db_open(const char *where, const struct clock *clock, struct store **ou
         e = sqlite_take_lock(where, s->lock_fds, why);
     if (!e)
         e = sqlite_check_start(where, &s->check, why);
+    if (!e)
+        make_private(path);
     if (!e && sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) !=
                   SQLITE_OK)
         e = why_set(why, ERR_IO, "store %s: %s", path, s->db ? sqlite3_errmsg(s->db) : "out of memory");
@@ -341,7 +353,7 @@ static enum err settle(struct store *s, struct why *why)
     int n_left;
 
     if (end_transaction(s) != ERR_OK)
-        return why_set(why, ERR_IO, "store %s: %s", sqlite3_db_filename(s->db, "main"), sqlite3_errmsg(s->db));
+        return sqlite_why(s->db, why);
     atomic_store(&s->n_settled, s->n_settled + 1);
     n_kept = sqlite_keeper_has(s->keeper, &n_left);
     if (n_kept < atomic_load(&s->n_flushed))
@@ -403,7 +415,7 @@ void db_words(struct store *s, struct why *why)
     const int rc = sqlite3_errcode(s->db) & 0xff;
 
     if (rc != SQLITE_OK && rc != SQLITE_ROW && rc != SQLITE_DONE)
-        why_set(why, ERR_IO, "store %s: %s", sqlite3_db_filename(s->db, "main"), sqlite3_errmsg(s->db));
+        sqlite_why(s->db, why);
     else if (is_undone(s))
         tell_undone(s, why);
 }

@@ -97,11 +97,21 @@ static const char *const schema_steps[SCHEMA_VERSION - 1] = {
     SCHEMA_AWAY "UPDATE meta SET value = 6 WHERE name = 'schema';",
 };
 
+enum err sqlite_why(sqlite3 *db, struct why *why)
+{
+    const int number = (sqlite3_errcode(db) & 0xff) == SQLITE_IOERR ? sqlite3_system_errno(db) : 0;
+
+    return why_set(why, sqlite3_errcode(db) == SQLITE_NOMEM ? ERR_NOMEM : ERR_IO, "store %s: %s%s%s%s",
+                   sqlite3_db_filename(db, "main"), sqlite3_errmsg(db), number ? " (" : "",
+                   number ? strerror(number) : "",
+                   number == EFBIG ? ": ulimit -f)"
+                   : number        ? ")"
+                                   : "");
+}
+
 enum err sqlite_run(sqlite3 *db, const char *text, struct why *why)
 {
-    return sqlite3_exec(db, text, NULL, NULL, NULL) == SQLITE_OK
-               ? ERR_OK
-               : why_set(why, ERR_IO, "store %s: %s", sqlite3_db_filename(db, "main"), sqlite3_errmsg(db));
+    return sqlite3_exec(db, text, NULL, NULL, NULL) == SQLITE_OK ? ERR_OK : sqlite_why(db, why);
 }
 
 enum err sqlite_number(sqlite3 *db, const char *text, int64_t *out, struct why *why)
@@ -117,8 +127,7 @@ enum err sqlite_number(sqlite3 *db, const char *text, int64_t *out, struct why *
     else if (rc == SQLITE_DONE || rc == SQLITE_ERROR) /* SQLITE_ERROR: no such table */
         *out = -1;
     else
-        e = why_set(why, rc == SQLITE_NOMEM ? ERR_NOMEM : ERR_IO, "store %s: %s", sqlite3_db_filename(db, "main"),
-                    sqlite3_errmsg(db));
+        e = sqlite_why(db, why);
     sqlite3_finalize(q);
     return e;
 }

@@ -10,6 +10,10 @@
 #include <sqlite3.h>
 #include <stdint.h>
 
+/* ERR_IO or ERR_NOMEM, with the database's words about its last failure, and the system's where it is one of reading or
+ * writing. */
+enum err sqlite_why(sqlite3 *db, struct why *why);
+
 /* Statements without results. ERR_IO with words. */
 enum err sqlite_run(sqlite3 *db, const char *text, struct why *why);
 

@@ -38,6 +38,11 @@ struct transport_ops {
 
 /* Of nng 1.x, REQ/REP over tcp://, tls+tcp:// and what else nng knows; arg: a struct tls_files, or NULL = none. */
 extern const struct transport_ops transport_nng;
+
+/* Can nng start its threads here? To be asked before its first socket: it crashes or stands still where it cannot.
+ * Looks once in a process. ERR_LIMIT, in words. */
+enum err transport_nng_may_start(struct why *why);
+
 extern const struct transport_ops transport_many; /* of several addresses, with ',' between them */
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tracker/transport.h"
 
+#include "core/proc.h"
 #include "tracker/address.h"
 #include "tracker/protocol.h"
 #include "tracker/tls.h"
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define SEND_MS 1000      /* waiting for a connection */
 #define CLOSE_MS 1000     /* then a socket is left to the end of the process */
@@ -286,6 +288,20 @@ static void nng_line_close(struct line *l)
     free(l);
 }
 
+/* nng 1.5: a poller, a resolver's four, a timer, a reaper; and for each CPU two for tasks and one for what expires. */
+enum err transport_nng_may_start(struct why *why)
+{
+    static atomic_bool looked;
+    const long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    const int n = 8 + 3 * (int)(n_cpus < 1 ? 1 : n_cpus < 8 ? n_cpus : 8);
+    enum err e = ERR_OK;
+
+    if (!atomic_load(&looked))
+        e = proc_try_threads(n, why);
+    atomic_store(&looked, !e);
+    return e;
+}
+
 /* Of an address with TLS; that the tracker's certificate is checked is nng's default. */
 static int set_tls(nng_dialer d, const char *url, const struct tls_files *files)
 {
@@ -305,6 +321,8 @@ static enum err dial(struct line *l, const char *url, const struct tls_files *fi
 
     if (!e)
         e = tls_check(url, files, false, why);
+    if (!e)
+        e = transport_nng_may_start(why);
     if (e)
         return e;
     rv = nng_req0_open(&l->socket);

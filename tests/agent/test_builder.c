@@ -298,6 +298,40 @@ static void a_builder_that_cannot_start_a_child_leaves(void **state)
     town_close(&t);
 }
 
+static void no_child_speaks(const struct sim_asked *x, void *arg)
+{
+    struct sim_children *c = arg;
+
+    if (strcmp(x->op, "compile") == 0)
+        c->n_deaf = 1000;
+}
+
+static void builds_that_no_child_begins_go_to_others_and_the_builder_leaves(void **state)
+{
+    struct crew_builder *other;
+    int n_back;
+
+    (void)state;
+    begin();
+    other = town_builder(&t, "b1");
+    other->crew.start_ns = 120 * WORLD_S;
+    b->options.n_children = 1;
+    children->saw = no_child_speaks;
+    children->arg = children;
+    add("", -1);
+    add("", -1);
+    town_run(&t, 600);
+    expect(0, STATUS_OK, "", "");
+    expect(1, STATUS_OK, "", "");
+    assert_string_equal(job->trials[0].record.built_by, "b1");
+    assert_int_equal(crew_told(&b->crew, "no child begins its work: leaving"), 1);
+    assert_false(b->crew.left_well);
+    assert_true(b->crew.ended_ns < 60 * WORLD_S);
+    n_back = crew_told(&b->crew, "is given back: died of signal 9 during start");
+    assert_in_range(n_back, 2, 30); /* with a pause behind each */
+    town_close(&t);
+}
+
 /* ---- in the service of a tracker ---- */
 
 static void a_builder_says_what_it_makes(void **state)
@@ -611,6 +645,7 @@ int main(void)
         cmocka_unit_test(builds_go_on_side_by_side),
         cmocka_unit_test(a_child_is_replaced_after_64_builds),
         cmocka_unit_test(a_builder_that_cannot_start_a_child_leaves),
+        cmocka_unit_test(builds_that_no_child_begins_go_to_others_and_the_builder_leaves),
         cmocka_unit_test(a_builder_says_what_it_makes),
         cmocka_unit_test(a_builder_says_what_its_children_are_shut_into),
         cmocka_unit_test(its_compiler_is_known),

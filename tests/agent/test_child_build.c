@@ -133,8 +133,22 @@ static void without_a_compiler_it_refuses_in_words(void **state)
     cJSON_Delete(reply);
     cJSON_Delete(ask);
     reply = compile(store(sources, LANG_CUDA_C, false, name).hex, 75);
-    assert_string_equal(text_of(reply, "stage"), "build");
+    assert_string_equal(text_of(reply, "stage"), SANDBOX_START); /* which nothing of the program's is */
     assert_string_equal(text_of(reply, "status"), "runtime");
+    cJSON_Delete(reply);
+}
+
+static void code_that_cannot_be_kept_fails_no_program(void **state)
+{
+    const char *const sources[] = {good, NULL};
+    char name[NVRTC_NAME_BYTES];
+    cJSON *reply;
+
+    (void)state;
+    child.cache_dir = "/nowhere";
+    reply = compile(store(sources, LANG_CUDA_C, false, name).hex, 75);
+    assert_string_equal(text_of(reply, "stage"), SANDBOX_START);
+    assert_non_null(strstr(text_of(reply, "why"), "/nowhere"));
     cJSON_Delete(reply);
 }
 
@@ -266,6 +280,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         IN_CHILD(its_compiler_is_named_once),
         IN_CHILD(without_a_compiler_it_refuses_in_words),
+        IN_CHILD(code_that_cannot_be_kept_fails_no_program),
         IN_CHILD(code_lies_in_the_cache_under_its_name),
         IN_CHILD(what_does_not_compile_is_said),
         IN_CHILD(only_cuda_is_compiled),

@@ -5,6 +5,7 @@
 #include "core/json.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,6 +22,7 @@ static struct {
     enum sandbox_fate fates[4]; /* of the requests, in order */
     const char *reply;
     bool cannot_start, stops_agent;
+    int n_to_lose; /* requests in which the folder goes */
     int n_started, n_asked;
     char cache[PATH_MAX], asked[512];
     struct sandbox_limits limits;
@@ -39,6 +41,8 @@ static enum err start(struct sandbox *s, const struct sandbox_options *o, struct
     assert_string_equal(o->mode, "compile");
     mkdir(o->cache_dir, 0700);
     snprintf(fake.cache, sizeof fake.cache, "%s", o->cache_dir);
+    snprintf(s->cache_dir, sizeof s->cache_dir, "%s", o->cache_dir);
+    s->cache_fd = open(o->cache_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
     s->pid = ++fake.n_started;
     return ERR_OK;
 }
@@ -68,12 +72,17 @@ static void ask(struct sandbox *s, cJSON *request, const struct sandbox_limits *
         write_file("half-made", "co");
     if (end->fate == SANDBOX_REPLIED)
         *reply = cJSON_Parse(fake.reply);
+    if (fake.n_to_lose-- > 0)
+        dir_remove(fake.cache);
     atomic_store(&stop, fake.stops_agent);
     cJSON_Delete(request);
 }
 
 static void end_child(struct sandbox *s)
 {
+    if (s->cache_fd >= 0)
+        close(s->cache_fd);
+    s->cache_fd = -1;
     s->pid = 0;
 }
 
@@ -161,6 +170,40 @@ static void who_dies_is_asked_once_more_in_an_empty_folder(void **state)
     assert_int_equal(built.status, STATUS_OK);
     assert_int_equal(fake.n_started, 2);
     assert_int_equal(n_files(fake.cache), 0); /* nothing half made */
+}
+
+/* What was answered without it, be it a failure or code that is not there, says nothing of the program. */
+static void a_folder_that_somebody_removed_is_made_anew(void **state)
+{
+    static const char *const replies[] = {"{\"status\":\"compile\",\"stage\":\"build\",\"why\":\"line 3: no\"}",
+                                          "{\"status\":\"ok\",\"files\":[\"a.cubin\"]}"};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        fake.reply = replies[i];
+        fake.n_started = fake.n_asked = 0;
+        fake.n_to_lose = 1;
+        built_fini(&built);
+        strcpy(built.by, "me");
+        forge_fini(&forge);
+        assert_int_equal(compile(), ERR_OK);
+        assert_int_equal(built.status, i ? STATUS_OK : STATUS_COMPILE);
+        assert_string_equal(built.by, "me");
+        assert_int_equal(fake.n_started, 2);
+        fake.n_to_lose = 2;
+        assert_int_equal(compile(), ERR_OK);
+        assert_string_equal(built.stage, SANDBOX_START);
+        assert_non_null(strstr(built.why, "somebody removed"));
+        assert_int_equal(built.n_files, 0);
+    }
+    fake.n_to_lose = 0;
+    fake.n_started = fake.n_asked = 0;
+    built_fini(&built);
+    assert_int_equal(compile(), ERR_OK);
+    dir_remove(fake.cache); /* between two */
+    assert_int_equal(compile(), ERR_OK);
+    assert_int_equal(built.status, STATUS_OK);
+    assert_int_equal(fake.n_started, 2);
 }
 
 static void ends_of_the_child_are_statuses(void **state)
@@ -258,6 +301,7 @@ int main(void)
         WITH_FORGE(code_is_taken_and_leaves_the_disk),
         WITH_FORGE(a_request_names_program_architecture_and_driver),
         WITH_FORGE(who_dies_is_asked_once_more_in_an_empty_folder),
+        WITH_FORGE(a_folder_that_somebody_removed_is_made_anew),
         WITH_FORGE(ends_of_the_child_are_statuses),
         WITH_FORGE(what_the_child_says_of_a_failure_is_kept),
         WITH_FORGE(a_child_that_names_too_many_files_or_wrong_ones_has_crashed),

@@ -3,6 +3,7 @@
 #include "agent/lock.h"
 #include "core/file.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 static int own_dir(void **state)
@@ -112,11 +116,41 @@ static void a_lock_in_no_directory_is_an_error_with_its_path(void **state)
     setenv("TUNE_LOCK_DIR", *state, 1);
 }
 
+/* What another user's umask keeps from others for a moment, until its maker shares it; and what stays so. */
+static void a_lock_is_shared_between_users(void **state)
+{
+    char path[PATH_MAX + 32];
+    int status = 0, fd = -1;
+    struct why why = {""};
+    pid_t pid;
+
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(chmod(*state, 01777), 0);
+    snprintf(path, sizeof path, "%s/tune-shared.lock", (const char *)*state);
+    close(open(path, O_RDWR | O_CREAT | O_EXCL, 0600));
+    pid = fork();
+    if (pid == 0)
+        _exit(setuid(65534) != 0 || lock_open("shared", &fd, NULL) != ERR_OK || lock_take(fd, NULL, 0) != ERR_OK);
+    usleep(100000);
+    assert_int_equal(chmod(path, 0644), 0); /* to read is enough */
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(chmod(path, 0600), 0); /* for good: it is waited for 2 s */
+    pid = fork();
+    if (pid == 0)
+        _exit(setuid(65534) != 0 || lock_open("shared", &fd, &why) != ERR_IO ||
+              !strstr(why.text, "it is user 0's, and others may not read it (chmod 666); $TUNE_LOCK_DIR names"));
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slugs_are_lower_case_words_with_dashes),
         cmocka_unit_test(a_lock_is_held_by_one),
+        cmocka_unit_test(a_lock_is_shared_between_users),
         cmocka_unit_test(cpu_devices_share_a_lock_and_gpus_do_not),
         cmocka_unit_test(cards_named_by_uuid_have_locks_of_their_own),
         cmocka_unit_test(a_lock_in_no_directory_is_an_error_with_its_path),

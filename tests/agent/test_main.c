@@ -222,6 +222,24 @@ static void drivers_are_looked_for_where_the_loader_does(void **state)
     unsetenv("OCL_ICD_VENDORS");
 }
 
+/* Nor does PoCL's cache, which without a home is /tmp/pocl: another user's, it may be. */
+static void who_looks_round_leaves_nothing_behind(void **state)
+{
+    char cache[PATH_MAX], pocl[PATH_MAX + 8];
+
+    (void)state;
+    snprintf(cache, sizeof cache, "%s/cache", dir);
+    snprintf(pocl, sizeof pocl, "%s/pocl", cache);
+    assert_int_equal(dir_make(cache, 0700, NULL), ERR_OK);
+    setenv("XDG_CACHE_HOME", cache, 1);
+    setenv("TMPDIR", cache, 1);
+    run((const char *const[]){"--look", "--device", "opencl", NULL});
+    assert_int_not_equal(access(pocl, F_OK), 0);
+    assert_int_equal(rmdir(cache), 0);
+    unsetenv("XDG_CACHE_HOME");
+    setenv("TMPDIR", dir, 1);
+}
+
 static void compilers_are_looked_for(void **state)
 {
     (void)state;
@@ -414,6 +432,7 @@ int main(void)
         cmocka_unit_test(findings_come_as_json),
         cmocka_unit_test(it_looks_round),
         cmocka_unit_test(drivers_are_looked_for_where_the_loader_does),
+        cmocka_unit_test(who_looks_round_leaves_nothing_behind),
         cmocka_unit_test(compilers_are_looked_for),
         cmocka_unit_test(a_signal_ends_it_and_leaves_nothing),
         cmocka_unit_test(an_agent_names_itself),

@@ -564,6 +564,7 @@ static void an_agent_that_cannot_start_a_child_leaves(void **state)
     add("", -1);
     town_run(&t, 600);
     assert_int_equal(a->crew.n_quits, 1);
+    assert_false(a->crew.left_well);
     assert_int_equal(crew_told(&a->crew, "leaving: the machine is out of processes"), 1);
     expect_ok(0);
     expect(1, STATUS_CRASH, "verify", "signal 11");

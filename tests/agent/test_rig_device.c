@@ -178,11 +178,35 @@ static void nothing_is_left_behind(void **state)
     town_close(&t);
 }
 
+/* Who waits for longer than others' batches take says so. */
+static void a_device_that_another_keeps_is_told(void **state)
+{
+    struct crew_agent *a = begin(), *b = town_agent(&t, "a1");
+    int n_waited;
+
+    (void)state;
+    a->crew.children.round_ns = 10 * WORLD_S;
+    b->crew.start_ns = 20 * WORLD_S;
+    strcpy(b->device, a->device);
+    for (int i = 0; i < 40; i++)
+        add("", -1)->limits = "\"run_s\":600";
+    town_run(&t, 3000);
+    for (int i = 0; i < 40; i++)
+        expect_ok(i);
+    n_waited = crew_told(&a->crew, "another process has had the device for 30 s: its lock tune-") +
+               crew_told(&b->crew, "another process has had the device for 30 s: its lock tune-");
+    assert_in_range(n_waited, 1, 10);
+    assert_int_equal(crew_told(&a->crew, "the device is free again") + crew_told(&b->crew, "the device is free again"),
+                     n_waited);
+    town_close(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_batch_is_of_one_kind_and_fits),
         cmocka_unit_test(two_agents_on_one_device_take_turns),
+        cmocka_unit_test(a_device_that_another_keeps_is_told),
         cmocka_unit_test(builders_are_as_many_as_asked_for_and_one_beside_a_gpu),
         cmocka_unit_test(a_canary_is_run_when_it_is_asked_for),
         cmocka_unit_test(a_cuda_device_says_whether_it_compiles),

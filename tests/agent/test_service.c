@@ -389,6 +389,7 @@ static void a_second_process_of_the_name_makes_the_first_leave(void **state)
     b->crew.start_ns = 3 * WORLD_S;
     town_run(&t, 600);
     assert_int_equal(a->crew.n_quits, 1);
+    assert_true(a->crew.left_well);
     assert_int_equal(crew_told(&a->crew, "another process registered as agent a0: leaving"), 1);
     assert_int_equal(b->crew.n_quits, 0);
     for (int i = 0; i < 20; i++)
@@ -415,6 +416,7 @@ static void an_agent_that_is_asked_to_leave_finishes_what_it_holds(void **state)
     expect_each_verified_once();
     assert_int_equal(a->crew.n_quits, 1);
     assert_int_equal(a->crew.held_at_quit, 0);
+    assert_true(a->crew.left_well);
     assert_int_equal(crew_told(&a->crew, "asks this agent to leave"), 1);
     assert_in_range(n_by("a0"), 8, 23); /* what it had leased by then, and no more */
     assert_int_equal(a->crew.done, n_by("a0"));
@@ -559,6 +561,7 @@ static void what_children_do_not_begin_is_done_by_others(void **state)
     expect_all_ok();
     assert_int_equal(n_by("a1"), 12);
     assert_int_equal(crew_told(&a->crew, "no child begins its work: leaving"), 1);
+    assert_false(a->crew.left_well);
     assert_true(a->crew.ended_ns < 60 * WORLD_S);
     town_close(&t);
 }

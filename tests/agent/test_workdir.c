@@ -17,6 +17,7 @@
 #include <sched.h>
 #include <sys/file.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -54,6 +55,25 @@ static void a_directory_is_gone_after_close(void **state)
     workdir_close(&w);
     assert_int_not_equal(access(path, F_OK), 0);
     workdir_close(&w);
+}
+
+/* Drivers and children, who have folders of their own, are told where it is. */
+static void a_directory_is_named_by_its_whole_path(void **state)
+{
+    char before[PATH_MAX], *base = strdup(getenv("TMPDIR"));
+    struct workdir w;
+
+    (void)state;
+    assert_non_null(getcwd(before, sizeof before));
+    assert_int_equal(chdir(base), 0);
+    setenv("TMPDIR", ".", 1);
+    assert_int_equal(workdir_open(&w, NULL), ERR_OK);
+    setenv("TMPDIR", base, 1);
+    assert_int_equal(chdir(before), 0);
+    assert_true(*w.temp.path == '/');
+    assert_int_equal(access(w.temp.path, F_OK), 0);
+    workdir_close(&w);
+    free(base);
 }
 
 static void sweeping_spares_the_living(void **state)
@@ -386,6 +406,7 @@ static void a_disk_without_room_is_told(void **state)
     const char *base = getenv("TMPDIR");
     char big[PATH_MAX + 16], blobs[PATH_MAX + 16];
     static char mib[1 << 20];
+    struct rlimit limit, small;
     struct workdir w;
     struct why why = {""};
     bool own = unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
@@ -414,10 +435,20 @@ static void a_disk_without_room_is_told(void **state)
         assert_int_equal(workdir_check(&w, &why), ERR_IO);
         assert_non_null(strstr(why.text, strerror(EROFS)));
         assert_int_equal(umount(blobs), 0);
+        assert_false(workdir_is_noexec(&w));
+        assert_int_equal(mount(NULL, base, NULL, MS_REMOUNT | MS_NOEXEC, "size=17m"), 0);
+        assert_true(workdir_is_noexec(&w));
     } else {
         print_message("no mount here: a full and a read-only disk are left out\n");
     }
     assert_int_equal(workdir_check(&w, &why), ERR_OK);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    small = limit;
+    small.rlim_cur = 1 << 20;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    assert_int_equal(workdir_check(&w, &why), ERR_IO);
+    assert_non_null(strstr(why.text, "1.0 MiB at most (ulimit -f)"));
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
     dir_remove(blobs);
     assert_int_equal(workdir_check(&w, &why), ERR_IO);
     dir_remove(w.temp.path);
@@ -432,6 +463,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_directory_is_gone_after_close),
+        cmocka_unit_test(a_directory_is_named_by_its_whole_path),
         cmocka_unit_test(sweeping_spares_the_living),
         cmocka_unit_test(sweeping_removes_what_the_killed_left),
         cmocka_unit_test(who_is_killed_at_its_removal_leaves_its_lock),

@@ -6,6 +6,7 @@
 #include "core/rng.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -625,7 +626,9 @@ static void a_file_that_finds_no_room_is_an_error(void **state)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
     assert_int_equal(file_replace(path, bytes, sizeof bytes, 0600, &why), ERR_IO);
     assert_non_null(strstr(why.text, path));
+    errno = ENOENT;                                                                /* of something before */
     assert_int_equal(file_append(path, bytes, sizeof bytes, false, &why), ERR_IO); /* only 97 of 150 */
+    assert_non_null(strstr(why.text, strerror(EFBIG)));
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     signal(SIGXFSZ, SIG_DFL);
     buf_init(&b, 1000);

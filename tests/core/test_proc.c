@@ -384,6 +384,46 @@ static void a_child_begins_with_signals_as_usual_and_no_core(void **state)
     assert_int_equal(sigprocmask(SIG_SETMASK, &before, NULL), 0);
 }
 
+static void a_path_is_there_when_nobody_gave_one(void **state)
+{
+    char before[4000];
+
+    (void)state;
+    snprintf(before, sizeof before, "%s", getenv("PATH") ? getenv("PATH") : "");
+    setenv("PATH", "/mine", 1);
+    proc_want_path();
+    assert_string_equal(getenv("PATH"), "/mine");
+    unsetenv("PATH");
+    proc_want_path();
+    assert_string_equal(getenv("PATH"), "/usr/local/bin:/usr/bin:/bin");
+    setenv("PATH", "", 1);
+    proc_want_path();
+    assert_string_equal(getenv("PATH"), "/usr/local/bin:/usr/bin:/bin");
+    setenv("PATH", before, 1);
+}
+
+static void threads_that_cannot_be_started_are_told(void **state)
+{
+    struct why why = {""};
+    struct rlimit l;
+    int status = 0;
+    pid_t pid;
+
+    (void)state;
+    assert_int_equal(proc_try_threads(PROC_MAX_TRIED_THREADS, &why), ERR_OK);
+    if (SANITIZED)
+        skip();
+    pid = fork();
+    if (pid == 0) {
+        getrlimit(RLIMIT_AS, &l);
+        l.rlim_cur = 1 << 20;
+        setrlimit(RLIMIT_AS, &l);
+        _exit(proc_try_threads(40, &why) != ERR_LIMIT || !strstr(why.text, " of 40 threads can be started"));
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
 static void variables_are_put_over_the_parent_s_by_their_whole_name(void **state)
 {
     (void)state;
@@ -453,6 +493,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_child_keeps_to_the_cpus_it_is_given),
         cmocka_unit_test(killing_a_group_reaches_grandchildren),
         cmocka_unit_test(a_child_begins_with_signals_as_usual_and_no_core),
+        cmocka_unit_test(a_path_is_there_when_nobody_gave_one),
+        cmocka_unit_test(threads_that_cannot_be_started_are_told),
         cmocka_unit_test(variables_are_put_over_the_parent_s_by_their_whole_name),
         cmocka_unit_test(the_own_directory_has_this_program),
         cmocka_unit_test(memory_of_a_process_is_in_bytes),

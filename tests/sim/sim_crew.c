@@ -132,10 +132,11 @@ int crew_n_sent(const struct crew *c, const char *op)
 
 /* ---- life ---- */
 
-static void quit(void *arg)
+static void quit(bool well, void *arg)
 {
     struct crew *c = arg;
 
+    c->left_well = well;
     if (c->n_quits++ == 0 && c->working)
         c->held_at_quit = c->kind->n_held(c);
 }

@@ -24,6 +24,7 @@ struct crew {
     struct why why;
     bool working, killed, asked_to_end, ended;
     int n_quits;          /* how often it asked for its own end */
+    bool left_well;       /* .. the last time, as it was asked to */
     int n_at_work;        /* hands */
     int held_at_quit;     /* when it asked first */
     int64_t done, failed; /* told at the end */

@@ -49,6 +49,29 @@ static void a_large_job_is_forgotten_in_steps_and_the_file_shrinks(void **state)
     dir_remove(p.dir);
 }
 
+/* In a folder that was there before, and which others may enter. */
+static void a_store_is_nobody_else_s(void **state)
+{
+    static const char *const names[] = {"tracker.sqlite", "tracker.sqlite-wal", "tracker.sqlite-shm",
+                                        "journal.0",      "journal.1",          "lock"};
+    char dir[256], path[300];
+    struct store *s = NULL;
+    struct why why = {""};
+    struct stat st;
+
+    (void)state;
+    assert_int_equal(dir_temporary("tune-modes", dir, sizeof dir, NULL), ERR_OK);
+    assert_int_equal(chmod(dir, 0755), 0);
+    assert_int_equal(store_table[0]->open(dir, NULL, &s, &why), ERR_OK);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "%s/%s", dir, names[i]);
+        assert_int_equal(stat(path, &st), 0);
+        assert_int_equal(st.st_mode & 0777, 0600);
+    }
+    store_table[0]->close(s);
+    dir_remove(dir);
+}
+
 /* Which knows no lock but that of the file. */
 static void a_tracker_of_an_earlier_version_keeps_others_out(void **state)
 {
@@ -315,6 +338,7 @@ int main(void)
         cmocka_unit_test(a_large_store_is_checked_while_it_serves),
         cmocka_unit_test(a_large_blob_that_goes_is_not_written_once_more),
         cmocka_unit_test(an_older_store_is_brought_up),
+        cmocka_unit_test(a_store_is_nobody_else_s),
         cmocka_unit_test(a_tracker_of_an_earlier_version_keeps_others_out),
         cmocka_unit_test(a_store_of_a_newer_program_or_of_nobody_is_left_alone),
     };

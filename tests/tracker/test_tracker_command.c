@@ -6,6 +6,7 @@
 #include "core/file.h"
 #include "core/proc.h"
 #include "tracker/protocol.h"
+#include "tests/sanitized.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -185,8 +186,8 @@ static void it_says_where_it_listens_and_ends_in_order(void **state)
     farm_stop(&f);
 }
 
-/* A tracker that could accept nobody says so and ends. The hard limit is the shell's, which becomes the tracker. */
-static void too_few_files_are_told(void **state)
+/* Of a tracker that cannot serve, and ends. The hard limit is the shell's, which becomes the tracker. */
+static void expect_told(const char *limit, const char *words)
 {
     char own[4096], line[9000], path[300];
     const char *const argv[] = {"/bin/sh", "-c", line, NULL};
@@ -196,11 +197,10 @@ static void too_few_files_are_told(void **state)
     int status = 0;
     pid_t pid;
 
-    (void)state;
     assert_int_equal(proc_own_dir(own, sizeof own), ERR_OK);
     snprintf(path, sizeof path, "%s/few.said", dir);
     snprintf(line, sizeof line,
-             "ulimit -n 64; exec '%s/../bin/tune-tracker' --listen tcp://127.0.0.1:0 --workers 0 --store '%s/few'", own,
+             "%s; exec '%s/../bin/tune-tracker' --listen tcp://127.0.0.1:0 --workers 0 --store '%s/few'", limit, own,
              dir);
     o.out_fd = o.err_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     assert_int_equal(proc_start(&o, &pid, &why), ERR_OK);
@@ -209,8 +209,29 @@ static void too_few_files_are_told(void **state)
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
     buf_init(&said, 4096);
     assert_int_equal(file_read(path, &said, NULL), ERR_OK);
-    assert_non_null(strstr(buf_text(&said), "only 64 files may be open"));
+    assert_non_null(strstr(buf_text(&said), words));
     buf_fini(&said);
+}
+
+static void too_few_files_are_told(void **state)
+{
+    (void)state;
+    expect_told("ulimit -n 64", "only 64 files may be open");
+}
+
+/* nng would crash, or stand still. */
+static void too_few_threads_are_told(void **state)
+{
+    (void)state;
+    if (SANITIZED) /* its shadow memory is over any limit */
+        skip();
+    expect_told("ulimit -v 60000", "threads can be started");
+}
+
+static void files_that_may_not_grow_are_told(void **state)
+{
+    (void)state;
+    expect_told("ulimit -f 16", "File too large: ulimit -f");
 }
 
 static void only_who_has_the_key_file_is_served(void **state)
@@ -350,6 +371,8 @@ int main(void)
         cmocka_unit_test(lists_of_addresses_are_looked_through_at_once),
         cmocka_unit_test(it_says_where_it_listens_and_ends_in_order),
         cmocka_unit_test(too_few_files_are_told),
+        cmocka_unit_test(too_few_threads_are_told),
+        cmocka_unit_test(files_that_may_not_grow_are_told),
         cmocka_unit_test(only_who_has_the_key_file_is_served),
         cmocka_unit_test(a_key_in_the_list_is_refused_at_once_and_at_the_next_start),
         cmocka_unit_test(a_list_that_cannot_be_read_again_changes_nothing),

@@ -38,6 +38,22 @@ static void bytes_of(struct rig *r, const char *id, const char *op, const char *
     rig_encode(r, request, NULL, out);
 }
 
+/* Args with ' for ". */
+static struct errand *errand_of(struct rig *r, const char *op, const char *args)
+{
+    char text[200];
+    struct errand *e;
+    struct buf bytes;
+
+    snprintf(text, sizeof text, "%s", args);
+    for (char *p = text; *p; p++)
+        *p = *p == '\'' ? '"' : *p;
+    bytes_of(r, NULL, op, text, &bytes);
+    e = errand_new(bytes.data, bytes.len);
+    buf_fini(&bytes);
+    return e;
+}
+
 static struct caller caller_of(const struct buf *bytes, uint32_t line)
 {
     return (struct caller){.bytes = bytes->data, .n_bytes = bytes->len, .line = line};
@@ -453,33 +469,47 @@ static void who_is_heard_behind_a_pause_within_a_turn_was_not_heard_later(void *
     buf_fini(&bytes);
 }
 
-/* The same of what is leased there; a renewal then would end before it. */
+/* The same of what is leased there, which is a trial, a build or a job; a renewal then would end before it. */
 static void what_is_leased_behind_a_pause_within_a_turn_is_so_no_longer_than_others(void **state)
 {
+    static const char *const leases[][2] = {
+        {"trial_lease", "{'agent':'a','session_nonce':'n'}"}, {"build_lease", "{'agent':'make'}"}, {"job_lease", "{}"}};
+    const int64_t longest_ns = RIG_LEASE_MS * INT64_C(1000000);
     struct rig *r = *state;
     struct caller *left;
-    struct errand *e;
-    struct buf bytes;
+    struct errand *e[3];
+    const struct build *b;
     cJSON *result;
+    size_t at = 0;
 
     rig_agent(r, "a", "n");
+    rig_do(r, "builder_register", "{'agent':'make','nonce':'n','arches':['sm_61']}");
+    rig_do(r, "agent_register", "{'agent':'run','nonce':'n','key':'gpu','fingerprint':'%s','arch':'sm_61'}",
+           hash_of(-2));
     rig_add(r, rig_submit(r, "cpu"), 0, 1, 10);
-    rig_encode(r, rig_request(r, "trial_lease", cJSON_Parse("{\"agent\":\"a\",\"session_nonce\":\"n\"}")), NULL,
-               &bytes);
-    e = errand_new(bytes.data, bytes.len);
+    rig_add(r, rig_submit(r, "gpu"), 0, 1, 20);
+    rig_do(r, "job_submit", "{'body':'b'}");
+    for (int i = 0; i < 3; i++)
+        e[i] = errand_of(r, leases[i][0], leases[i][1]);
     assert_true(hall_begin(&r->hall));
     rig_sleep(r, 100000);
-    assert_true(hall_enter(&r->hall, &e->caller));
+    for (int i = 0; i < 3; i++)
+        assert_true(hall_enter(&r->hall, &e[i]->caller));
     assert_true(hall_end(&r->hall, NULL, 0, &left, NULL));
     rig_take_replies(r, left);
     rig_sleep(r, 50);
     rig_turn(r);
-    assert_in_range(r->t->leased.first->deadline_ns - r->now_ns, 1, RIG_LEASE_MS * INT64_C(1000000));
+    assert_in_range(r->t->leased.first->deadline_ns - r->now_ns, 1, longest_ns);
+    b = table_next(&r->t->builds, &at);
+    assert_true(b && b->agent);
+    assert_in_range(b->deadline_ns - r->now_ns, 1, longest_ns);
+    assert_string_equal(text_in(errand_result(e[2]), "job"), "j3");
+    assert_in_range(((struct tracker_job *)table_get_i64(&r->t->jobs, 3))->deadline_ns - r->now_ns, 1, longest_ns);
     result = rig_must(r, "trial_renew", "{'agent':'a','trials':[{'trial':'t1','token':1}]}");
     assert_int_equal(count_in(result, "lost"), 0);
     cJSON_Delete(result);
-    errand_free(e);
-    buf_fini(&bytes);
+    for (int i = 0; i < 3; i++)
+        errand_free(e[i]);
 }
 
 /* A stopped process, a machine asleep, a disk that took its time: the peers could not be heard. */

@@ -634,6 +634,54 @@ static void a_device_that_goes_away_fails_no_trial(void **state)
     }
 }
 
+/* ---- a disk that fails meanwhile ---- */
+
+static bool is_away; /* the folder of the agent's blobs */
+
+static void move_blobs(bool away)
+{
+    const char *dir = t.agents[0].rig.dir.temp.path;
+    char here[PATH_MAX + 16], aside[PATH_MAX + 16];
+
+    snprintf(here, sizeof here, "%s/blobs", dir);
+    snprintf(aside, sizeof aside, "%s/aside", dir);
+    assert_int_equal(rename(away ? here : aside, away ? aside : here), 0);
+    is_away = away;
+}
+
+static void lose_the_disk(const struct sim_asked *x, void *arg)
+{
+    (void)arg;
+    if (!is_away && strcmp(x->op, "verify") == 0 && world_now_ns(t.world) < 10 * WORLD_S)
+        move_blobs(true);
+}
+
+static void mend_the_disk(struct town *town)
+{
+    (void)town;
+    move_blobs(false);
+}
+
+/* What a child says then may be the disk's: it counts when it is said on one that takes all. */
+static void what_fails_while_the_disk_does_is_done_again(void **state)
+{
+    static const char *const how[] = {"compile", "runtime", "wrong", "crash"};
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        struct crew_agent *a = begin();
+
+        add(how[i], -1);
+        children->saw = lose_the_disk;
+        town_at(&t, 20000, mend_the_disk);
+        town_run(&t, 600);
+        assert_int_equal(crew_told(&a->crew, "is given back: "), 1);
+        assert_int_equal(job->trials[0].n_records, 1);
+        assert_string_equal(status_name(job->trials[0].record.status), how[i]);
+        town_close(&t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -670,6 +718,7 @@ int main(void)
         cmocka_unit_test(an_agent_that_cannot_start_a_child_leaves),
         cmocka_unit_test(a_device_that_cannot_be_asked_is_refused),
         cmocka_unit_test(a_device_that_goes_away_fails_no_trial),
+        cmocka_unit_test(what_fails_while_the_disk_does_is_done_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -682,6 +682,23 @@ static void what_fails_while_the_disk_does_is_done_again(void **state)
     }
 }
 
+/* Its beats alone tell of it, for it polls for nothing: else it would be taken for lost after 90 s. */
+static void an_agent_whose_disk_fails_goes_on_saying_so(void **state)
+{
+    struct crew_agent *a = begin();
+    int n_hindered = 0;
+
+    (void)state;
+    add("compile", -1);
+    children->saw = lose_the_disk;
+    town_at(&t, 280000, mend_the_disk);
+    town_run(&t, 600);
+    for (int i = 0; i < crew_n_sent(&a->crew, "agent_beat"); i++)
+        n_hindered += strstr(crew_sent(&a->crew, "agent_beat", i), AGENT_HINDERED) != NULL;
+    assert_true(n_hindered > 280 / 90);
+    town_close(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -719,6 +736,7 @@ int main(void)
         cmocka_unit_test(a_device_that_cannot_be_asked_is_refused),
         cmocka_unit_test(a_device_that_goes_away_fails_no_trial),
         cmocka_unit_test(what_fails_while_the_disk_does_is_done_again),
+        cmocka_unit_test(an_agent_whose_disk_fails_goes_on_saying_so),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- verifying ---- */
@@ -699,6 +700,53 @@ static void an_agent_whose_disk_fails_goes_on_saying_so(void **state)
     town_close(&t);
 }
 
+/* Something lies where a blob is to go, which takes as little as a disk that has room for all but it. */
+static char program[SHA256_HEX + 1];
+
+static void blob_place(char out[PATH_MAX + 80])
+{
+    snprintf(out, PATH_MAX + 80, "%s/blobs/%s", t.agents[0].rig.dir.temp.path, program);
+}
+
+static void occupy(struct town *town)
+{
+    char path[PATH_MAX + 80];
+
+    (void)town;
+    blob_place(path);
+    assert_int_equal(mkdir(path, 0700), 0);
+}
+
+static void vacate(struct town *town)
+{
+    char path[PATH_MAX + 80];
+
+    (void)town;
+    blob_place(path);
+    assert_int_equal(rmdir(path), 0);
+}
+
+static void a_blob_that_cannot_be_written_is_no_fault_of_its_trial(void **state)
+{
+    struct crew_agent *a;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) { /* the first tells the program's name */
+        a = begin();
+        add("", -1);
+        if (i) {
+            job->start_ns = 5 * WORLD_S;
+            town_at(&t, 4000, occupy);
+            town_at(&t, 8000, vacate);
+        }
+        town_run(&t, 600);
+        expect_ok(0);
+        snprintf(program, sizeof program, "%s", job->trials[0].program);
+        assert_true((crew_told(&a->crew, "is given back: ") > 0) == i);
+        town_close(&t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -737,6 +785,7 @@ int main(void)
         cmocka_unit_test(a_device_that_goes_away_fails_no_trial),
         cmocka_unit_test(what_fails_while_the_disk_does_is_done_again),
         cmocka_unit_test(an_agent_whose_disk_fails_goes_on_saying_so),
+        cmocka_unit_test(a_blob_that_cannot_be_written_is_no_fault_of_its_trial),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

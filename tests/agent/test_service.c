@@ -563,6 +563,36 @@ static void what_children_do_not_begin_is_done_by_others(void **state)
     town_close(&t);
 }
 
+/* A byte of the program's text on the disk: its length is right. */
+static void damage(struct town *town)
+{
+    char path[PATH_MAX + 80];
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/blobs/%s", town->agents[0].rig.dir.temp.path, town->jobs[0].trials[0].program);
+    f = fopen(path, "r+");
+    assert_true(f && fputc('?', f) == '?');
+    fclose(f);
+}
+
+/* By the agent itself, which reads programs, as by its children. */
+static void what_a_bad_disk_changed_is_fetched_anew(void **state)
+{
+    struct sim_job *later;
+
+    (void)state;
+    begin(1);
+    later = town_job(&t);
+    later->first = job->first; /* the same program */
+    later->start_ns = 20 * WORLD_S;
+    sim_job_add(later, "", -1)->purpose = "final";
+    town_at(&t, 10000, damage);
+    town_run(&t, 600);
+    assert_string_equal(later->trials[0].program, job->trials[0].program);
+    assert_string_equal(status_name(later->trials[0].record.status), "ok");
+    town_close(&t);
+}
+
 static void a_trial_that_lacks_a_blob_is_lost_with_words(void **state)
 {
     struct crew_agent *a = begin(3);
@@ -747,6 +777,7 @@ int main(void)
         cmocka_unit_test(each_blob_is_fetched_once),
         cmocka_unit_test(blobs_are_forgotten_when_no_trial_needs_them),
         cmocka_unit_test(what_children_do_not_begin_is_done_by_others),
+        cmocka_unit_test(what_a_bad_disk_changed_is_fetched_anew),
         cmocka_unit_test(a_trial_that_lacks_a_blob_is_lost_with_words),
         cmocka_unit_test(a_trial_whose_anchor_is_missing_is_timed_without),
         cmocka_unit_test(a_record_says_all_that_was_asked_and_found),

@@ -592,6 +592,36 @@ static void nobody_is_answered_after_the_store_failed_and_nothing_acknowledged_i
     assert_true(n_calls > 60);
 }
 
+/* Of several blobs in a message each has to be stored, not the last alone. */
+static void blobs_are_acknowledged_when_all_of_them_are_stored(void **state)
+{
+    struct blobs two;
+    bool has_failed = true;
+
+    (void)state;
+    blobs_init(&two, 100);
+    assert_int_equal(blobs_put(&two, "one", 3, NULL) || blobs_put(&two, "other", 5, NULL), ERR_OK);
+    for (int64_t i = 1; has_failed; i++) { /* the i-th call of the store from here on fails */
+        struct rig r;
+        cJSON *reply;
+
+        rig_init(&r);
+        r.options.ops = &faulty_store;
+        store_faults = (struct store_faults){0};
+        rig_start(&r);
+        store_faults.fail_at = store_faults.n_calls + i;
+        reply = rig_ask(&r, "blob_put", cJSON_CreateObject(), &two);
+        has_failed = store_faults.n_calls >= store_faults.fail_at;
+        assert_true((reply == NULL) == has_failed);
+        assert_true(has_failed || i > 3); /* a commit, too */
+        cJSON_Delete(reply);
+        store_faults = (struct store_faults){0};
+        r.options.ops = store_table[0];
+        rig_stop(&r);
+    }
+    blobs_fini(&two);
+}
+
 static void a_store_that_cannot_be_read_is_told_when_the_tracker_starts(void **state)
 {
     struct rig *r = *state;
@@ -632,6 +662,7 @@ int main(void)
                                         stop),
         cmocka_unit_test_setup_teardown(a_pause_of_the_tracker_ends_no_lease, start, stop),
         cmocka_unit_test(nobody_is_answered_after_the_store_failed_and_nothing_acknowledged_is_lost),
+        cmocka_unit_test(blobs_are_acknowledged_when_all_of_them_are_stored),
         cmocka_unit_test_setup_teardown(a_store_that_cannot_be_read_is_told_when_the_tracker_starts, start, stop),
     };
 

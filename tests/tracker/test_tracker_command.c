@@ -185,7 +185,8 @@ static void it_says_where_it_listens_and_ends_in_order(void **state)
     farm_stop(&f);
 }
 
-/* A tracker that could accept fewer than 64 says so and ends. The hard limit is the shell's, which becomes the tracker. */
+/* A tracker that could accept fewer than 64 says so and ends. The hard limit is the shell's, which becomes the tracker.
+ */
 static void too_few_files_are_told(void **state)
 {
     char own[4096], line[9000], path[300];
@@ -200,8 +201,8 @@ static void too_few_files_are_told(void **state)
     assert_int_equal(proc_own_dir(own, sizeof own), ERR_OK);
     snprintf(path, sizeof path, "%s/few.said", dir);
     snprintf(line, sizeof line,
-             "ulimit -n 191; exec '%s/../bin/tune-tracker' --listen tcp://127.0.0.1:0 --workers 0 --store '%s/few'", own,
-             dir);
+             "ulimit -n 191; exec '%s/../bin/tune-tracker' --listen tcp://127.0.0.1:0 --workers 0 --store '%s/few'",
+             own, dir);
     o.out_fd = o.err_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     assert_int_equal(proc_start(&o, &pid, &why), ERR_OK);
     close(o.out_fd);

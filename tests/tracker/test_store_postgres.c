@@ -200,11 +200,14 @@ static void a_flush_by_a_cut_connection_says_so(void **state)
     assert_int_equal(ops->flush(p->s, NULL), ERR_IO);
 }
 
-/* What was flushed before the server was killed is there; and it cannot have been flushed by luck: nothing else is. */
+/* What was flushed before the server was killed is there, also where its sessions are told to wait for no disk; and it
+ * cannot have been flushed by luck: nothing else is. */
 static void a_killed_server_has_what_was_flushed(void **state)
 {
     struct place *p = *state;
 
+    postgres_run(&server, p->dir, "ALTER ROLE CURRENT_USER SET synchronous_commit = off");
+    place_reopen(p);
     for (int64_t id = 2; id <= 3; id++) {
         place_job(p, id, JOB_OPEN, 0);
         place_commit(p);
@@ -215,6 +218,7 @@ static void a_killed_server_has_what_was_flushed(void **state)
     assert_int_equal(ops->commit(p->s, NULL), ERR_IO);
     postgres_restart(&server);
     assert_int_equal(n_jobs_in(p), 3);
+    postgres_run(&server, p->dir, "ALTER ROLE CURRENT_USER RESET synchronous_commit");
 }
 
 static void a_server_without_free_connections_is_out_of_reach_and_serves_whom_it_has(void **state)

@@ -372,10 +372,13 @@ static void who_is_refused_is_told_so(void **state)
     } bad[] = {{"stranger:hunter2@/postgres", "password authentication failed"},
                {"stranger@/postgres", "no password"},
                {"nobody-at-all@/postgres", "does not exist"},
-               {"tune@/no_such_database", "does not exist"}};
+               {"tune@/no_such_database", "does not exist"},
+               {"stranger:x@/closed", "permission denied for database"}};
 
     (void)state;
     postgres_run(&server, "", "CREATE ROLE stranger LOGIN PASSWORD 'x'");
+    postgres_run(&server, "", "CREATE DATABASE closed");
+    postgres_run(&server, "", "REVOKE CONNECT ON DATABASE closed FROM PUBLIC");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct store *s = NULL;
         struct why why = {""};

@@ -363,11 +363,26 @@ static void replaced_pieces(struct place *p)
     assert_int_equal(p->ops->blob_get(p->s, name.hex, 0, 0, &total, NULL), ERR_OK);
 }
 
+/* One piece within the others, which are right from the first to the last. */
+static void stray_piece(struct place *p)
+{
+    const char *text = "klmnopqrst";
+    const struct sha256 name = sha256_of(text, 10);
+    bool stored = false;
+    int64_t total;
+
+    assert_int_equal(p->ops->blob_put(p->s, name.hex, 7, 10, "z", 1, &stored), ERR_OK);
+    assert_int_equal(p->ops->blob_put(p->s, name.hex, 0, 10, text, 6, &stored), ERR_OK);
+    assert_int_equal(p->ops->blob_put(p->s, name.hex, 6, 10, text + 6, 4, &stored), ERR_INPUT);
+    assert_int_equal(p->ops->blob_get(p->s, name.hex, 0, 0, &total, NULL), ERR_NOT_FOUND);
+}
+
 static void blobs_come_in_any_order_and_only_with_the_content_of_their_name(void **state)
 {
     (void)state;
     each_store(chunks);
     each_store(replaced_pieces);
+    each_store(stray_piece);
 }
 
 #define LATER INT64_C(9000000000000) /* ms: when nothing was asked for since */

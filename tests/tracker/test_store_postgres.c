@@ -9,6 +9,7 @@
 #include "core/clock.h"
 #include "core/hash.h"
 #include "tracker/store.h"
+#include "tracker/store_postgres_db.h"
 
 #include <libpq-fe.h>
 #include <poll.h>
@@ -198,6 +199,45 @@ static void a_flush_by_a_cut_connection_says_so(void **state)
     place_commit(p);
     cut_sessions(p->dir);
     assert_int_equal(ops->flush(p->s, NULL), ERR_IO);
+}
+
+static void expect_setting(PGconn *db, const char *name, const char *expected)
+{
+    char text[100];
+    PGresult *r;
+
+    snprintf(text, sizeof text, "SHOW %s", name);
+    r = PQexec(db, text);
+    assert_int_equal(PQresultStatus(r), PGRES_TUPLES_OK);
+    assert_string_equal(PQgetvalue(r, 0, 0), expected);
+    PQclear(r);
+}
+
+/* A tracker that is stopped does not hold the lock for ever, whatever the server is told of others' sessions; and its
+ * statements wait for others' locks. */
+static void the_server_ends_a_session_that_is_silent_for_ten_seconds(void **state)
+{
+    static const char *const told[] = {"0", "'5min'", "'2s'"}, *const is[] = {"10s", "10s", "2s"},
+                             *const names[] = {"idle_session_timeout", "idle_in_transaction_session_timeout"};
+    struct place *p = *state;
+    char text[200];
+
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < 2; k++) {
+            snprintf(text, sizeof text, "ALTER ROLE CURRENT_USER SET %s = %s", names[k], told[i]);
+            postgres_run(&server, p->dir, text);
+        }
+        place_reopen(p);
+        PQexitPipelineMode(p->s->db);
+        for (int k = 0; k < 2; k++)
+            expect_setting(p->s->db, names[k], is[i]);
+        expect_setting(p->s->db, "lock_timeout", "0");
+        expect_setting(p->s->flusher, names[0], "0"); /* it has nothing, and may be silent */
+    }
+    for (int k = 0; k < 2; k++) {
+        snprintf(text, sizeof text, "ALTER ROLE CURRENT_USER RESET %s", names[k]);
+        postgres_run(&server, p->dir, text);
+    }
 }
 
 /* What was flushed before the server was killed is there, also where its sessions are told to wait for no disk; and it
@@ -637,6 +677,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_first_words_of_a_failure_are_told, start, stop),
         cmocka_unit_test_setup_teardown(a_tracker_without_its_session_answers_nobody_a_second_later, start, stop),
         cmocka_unit_test_setup_teardown(a_flush_by_a_cut_connection_says_so, start, stop),
+        cmocka_unit_test_setup_teardown(the_server_ends_a_session_that_is_silent_for_ten_seconds, start, stop),
         cmocka_unit_test_setup_teardown(a_killed_server_has_what_was_flushed, start, stop),
         cmocka_unit_test_setup_teardown(a_server_without_free_connections_is_out_of_reach_and_serves_whom_it_has, start,
                                         stop),

@@ -27,16 +27,22 @@ static void fetch(const char *hex, void *arg)
     x->way = x->e;
 }
 
-/* Text of a program that is in the work directory or fetched now; lends from x->set. */
+static enum err load(struct fetcher *x, const char *hex)
+{
+    return blobs_get(x->set, hex) ? ERR_OK : workdir_load_blob(x->dir->temp.path, hex, x->set, &x->why);
+}
+
+/* Text of a program that is in the work directory or fetched now, anew where the disk has something else by its name;
+ * lends from x->set. */
 static const struct blob *program_text(struct fetcher *x, const char *hex)
 {
     fetch(hex, x);
-    if (!x->e && !blobs_get(x->set, hex) && workdir_load_blob(x->dir->temp.path, hex, x->set, NULL)) {
-        workdir_doubt(x->dir); /* what is damaged is fetched anew */
+    if (!x->e && load(x, hex) != ERR_OK) {
+        workdir_doubt(x->dir);
         fetch(hex, x);
+        if (!x->e)
+            x->e = x->way = load(x, hex);
     }
-    if (!x->e && !blobs_get(x->set, hex))
-        x->e = x->way = workdir_load_blob(x->dir->temp.path, hex, x->set, &x->why);
     return x->e ? NULL : blobs_get(x->set, hex);
 }
 

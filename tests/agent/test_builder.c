@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Builders and the devices that they compile for: an agent that cannot compile, and code that comes from elsewhere. */
+#include "core/file.h"
 #include "town.h"
 
+#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -629,6 +632,86 @@ static void what_is_no_architecture_is_named(void **state)
     assert_int_equal(builder_read_sms(many, &o, NULL), ERR_LIMIT);
 }
 
+/* ---- what is none of the program's doing ---- */
+
+static bool is_away; /* the folder of the builder's blobs */
+
+/* That of the two work directories which is not the agent's. */
+static void move_blobs(bool away)
+{
+    const char *agents = t.agents[0].rig.dir.temp.path;
+    char path[PATH_MAX], here[PATH_MAX + 16] = "", aside[PATH_MAX + 16] = "";
+    DIR *d = opendir(getenv("TMPDIR"));
+
+    for (const struct dirent *e; d && (e = readdir(d)) != NULL;) {
+        snprintf(path, sizeof path, "%s/%s", getenv("TMPDIR"), e->d_name);
+        if (strncmp(e->d_name, WORKDIR_STEM, strlen(WORKDIR_STEM)) != 0 || strcmp(path, agents) == 0)
+            continue;
+        snprintf(here, sizeof here, "%s/blobs", path);
+        snprintf(aside, sizeof aside, "%s/aside", path);
+    }
+    closedir(d);
+    assert_int_equal(rename(away ? here : aside, away ? aside : here), 0);
+    is_away = away;
+}
+
+static void lose_the_disk(const struct sim_asked *x, void *arg)
+{
+    (void)arg;
+    if (!is_away && strcmp(x->op, "compile") == 0 && world_now_ns(t.world) < 10 * WORLD_S)
+        move_blobs(true);
+}
+
+static void mend_the_disk(struct town *town)
+{
+    (void)town;
+    move_blobs(false);
+}
+
+/* The compiler may have found no room; and nothing more is taken until there is some. */
+static void what_fails_while_a_builders_disk_does_is_built_again(void **state)
+{
+    char own[256], *former = getenv("TMPDIR") ? strdup(getenv("TMPDIR")) : NULL;
+
+    (void)state;
+    assert_int_equal(dir_temporary("tune-test", own, sizeof own, NULL), ERR_OK);
+    setenv("TMPDIR", own, 1);
+    begin();
+    add("\"do\":\"compile\"", -1);
+    children->saw = lose_the_disk;
+    town_at(&t, 20000, mend_the_disk);
+    town_run(&t, 600);
+    expect(0, STATUS_COMPILE, "build", "");
+    assert_in_range(crew_told(&b->crew, "is given back: "), 1, 2); /* a poll may be under way */
+    assert_int_equal(sim_n_asked(children, "compile"), 2);
+    town_close(&t);
+    if (former)
+        setenv("TMPDIR", former, 1);
+    else
+        unsetenv("TMPDIR");
+    free(former);
+    dir_remove(own);
+}
+
+static void no_child_speaks_at_first(const struct sim_asked *x, void *arg)
+{
+    if (strcmp(x->op, "compile") == 0 && x->child <= 3)
+        ((struct sim_children *)arg)->n_deaf = 4;
+}
+
+static void a_build_that_no_child_begins_is_given_back(void **state)
+{
+    (void)state;
+    begin();
+    add("", -1);
+    children->saw = no_child_speaks_at_first;
+    children->arg = children;
+    town_run(&t, 600);
+    expect(0, STATUS_OK, "", "");
+    assert_true(crew_told(&b->crew, "is given back: died of signal 9 during start") >= 1);
+    town_close(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -657,6 +740,8 @@ int main(void)
         cmocka_unit_test(a_program_is_built_for_two_architectures_at_once),
         cmocka_unit_test(a_builder_that_is_asked_to_leave_finishes_first),
         cmocka_unit_test(goodbye_gives_builds_back_at_once),
+        cmocka_unit_test(what_fails_while_a_builders_disk_does_is_built_again),
+        cmocka_unit_test(a_build_that_no_child_begins_is_given_back),
         cmocka_unit_test(architectures_are_read),
         cmocka_unit_test(what_is_no_architecture_is_named),
     };

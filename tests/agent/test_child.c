@@ -485,6 +485,19 @@ static void the_last_anchor_stays_loaded(void **state)
     assert_int_equal(fake.n_loads - fake.n_unloads, 2); /* it and the canary */
 }
 
+/* Which is the agent's affair, not the kernel's (farm.c). */
+static void a_program_that_cannot_be_read_is_not_begun(void **state)
+{
+    static const char missing[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    struct sha256 good = store(sample_good, 64);
+    cJSON *reply = time_with(missing, good.hex, "", "");
+
+    (void)state;
+    assert_string_equal(text_of(trial_in(reply, 0), "stage"), SANDBOX_START);
+    assert_string_equal(text_of(trial_in(reply, 1), "status"), "ok");
+    cJSON_Delete(reply);
+}
+
 static void what_cannot_be_loaded_fails_alone(void **state)
 {
     struct sha256 good = store(sample_good, 64), broken = store(sample_broken, 64);
@@ -712,6 +725,7 @@ int main(int argc, char **argv)
         AS_CHILD(what_was_timed_here_since_is_known_too),
         AS_CHILD(mad_rules_are_refused),
         AS_CHILD(the_last_anchor_stays_loaded),
+        AS_CHILD(a_program_that_cannot_be_read_is_not_begun),
         AS_CHILD(what_cannot_be_loaded_fails_alone),
         AS_CHILD(an_anchor_that_cannot_be_loaded_is_told),
         AS_CHILD(outputs_that_change_are_wrong_at_time),

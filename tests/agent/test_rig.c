@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- verifying ---- */
@@ -635,6 +636,118 @@ static void a_device_that_goes_away_fails_no_trial(void **state)
     }
 }
 
+/* ---- a disk that fails meanwhile ---- */
+
+static bool is_away; /* the folder of the agent's blobs */
+
+static void move_blobs(bool away)
+{
+    const char *dir = t.agents[0].rig.dir.temp.path;
+    char here[PATH_MAX + 16], aside[PATH_MAX + 16];
+
+    snprintf(here, sizeof here, "%s/blobs", dir);
+    snprintf(aside, sizeof aside, "%s/aside", dir);
+    assert_int_equal(rename(away ? here : aside, away ? aside : here), 0);
+    is_away = away;
+}
+
+static void lose_the_disk(const struct sim_asked *x, void *arg)
+{
+    (void)arg;
+    if (!is_away && strcmp(x->op, "verify") == 0 && world_now_ns(t.world) < 10 * WORLD_S)
+        move_blobs(true);
+}
+
+static void mend_the_disk(struct town *town)
+{
+    (void)town;
+    move_blobs(false);
+}
+
+/* What a child says then may be the disk's: it counts when it is said on one that takes all. */
+static void what_fails_while_the_disk_does_is_done_again(void **state)
+{
+    static const char *const how[] = {"compile", "runtime", "wrong", "crash"};
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        struct crew_agent *a = begin();
+
+        add(how[i], -1);
+        children->saw = lose_the_disk;
+        town_at(&t, 20000, mend_the_disk);
+        town_run(&t, 600);
+        assert_int_equal(crew_told(&a->crew, "is given back: "), 1);
+        assert_int_equal(job->trials[0].n_records, 1);
+        assert_string_equal(status_name(job->trials[0].record.status), how[i]);
+        town_close(&t);
+    }
+}
+
+/* Its beats alone tell of it, for it polls for nothing: else it would be taken for lost after 90 s. */
+static void an_agent_whose_disk_fails_goes_on_saying_so(void **state)
+{
+    struct crew_agent *a = begin();
+    int n_hindered = 0;
+
+    (void)state;
+    add("compile", -1);
+    children->saw = lose_the_disk;
+    town_at(&t, 280000, mend_the_disk);
+    town_run(&t, 600);
+    for (int i = 0; i < crew_n_sent(&a->crew, "agent_beat"); i++)
+        n_hindered += strstr(crew_sent(&a->crew, "agent_beat", i), AGENT_HINDERED) != NULL;
+    assert_true(n_hindered > 280 / 90);
+    town_close(&t);
+}
+
+/* Something lies where a blob is to go, which takes as little as a disk that has room for all but it. */
+static char program[SHA256_HEX + 1];
+
+static void blob_place(char out[PATH_MAX + 80])
+{
+    snprintf(out, PATH_MAX + 80, "%s/blobs/%s", t.agents[0].rig.dir.temp.path, program);
+}
+
+static void occupy(struct town *town)
+{
+    char path[PATH_MAX + 80];
+
+    (void)town;
+    blob_place(path);
+    assert_int_equal(mkdir(path, 0700), 0);
+}
+
+static void vacate(struct town *town)
+{
+    char path[PATH_MAX + 80];
+
+    (void)town;
+    blob_place(path);
+    assert_int_equal(rmdir(path), 0);
+}
+
+static void a_blob_that_cannot_be_written_is_no_fault_of_its_trial(void **state)
+{
+    struct crew_agent *a;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) { /* the first tells the program's name */
+        a = begin();
+        add("", -1);
+        if (i) {
+            job->start_ns = 5 * WORLD_S;
+            town_at(&t, 4000, occupy);
+            town_at(&t, 8000, vacate);
+        }
+        town_run(&t, 600);
+        expect_ok(0);
+        snprintf(program, sizeof program, "%s", job->trials[0].program);
+        assert_true((crew_told(&a->crew, "is given back: ") > 0) == i);
+        town_close(&t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -671,6 +784,9 @@ int main(void)
         cmocka_unit_test(an_agent_that_cannot_start_a_child_leaves),
         cmocka_unit_test(a_device_that_cannot_be_asked_is_refused),
         cmocka_unit_test(a_device_that_goes_away_fails_no_trial),
+        cmocka_unit_test(what_fails_while_the_disk_does_is_done_again),
+        cmocka_unit_test(an_agent_whose_disk_fails_goes_on_saying_so),
+        cmocka_unit_test(a_blob_that_cannot_be_written_is_no_fault_of_its_trial),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

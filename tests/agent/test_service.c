@@ -529,12 +529,14 @@ static void blobs_are_forgotten_when_no_trial_needs_them(void **state)
 
 static int n_silent;
 
-/* From the first trial on: two children are for one try of a trial. */
+/* From the first trial on, and for a while once more: two children are for one try of a trial. */
 static void no_child_speaks(const struct sim_asked *asked, void *arg)
 {
     struct sim_children *c = arg;
 
-    if (asked == &c->asked[1])
+    if (asked == &c->asked[12] && n_silent < 12) /* what was before is over */
+        world_sleep(t.world, 30 * WORLD_S);
+    if (asked == &c->asked[1] || asked == &c->asked[12])
         c->n_deaf = n_silent;
 }
 
@@ -548,7 +550,8 @@ static void what_children_do_not_begin_is_done_by_others(void **state)
     a->crew.children.arg = &a->crew.children;
     town_run(&t, 600);
     expect_all_ok();
-    assert_true(crew_told(&a->crew, "is given back: died of signal 9 during start") >= 2);
+    assert_true(crew_told(&a->crew, "is given back: died of signal 9 during start") >= 4);
+    assert_int_equal(a->crew.n_quits, 0);
     town_close(&t);
 
     a = begin(12);
@@ -563,6 +566,36 @@ static void what_children_do_not_begin_is_done_by_others(void **state)
     assert_int_equal(crew_told(&a->crew, "no child begins its work: leaving"), 1);
     assert_false(a->crew.left_well);
     assert_true(a->crew.ended_ns < 60 * WORLD_S);
+    town_close(&t);
+}
+
+/* A byte of the program's text on the disk: its length is right. */
+static void damage(struct town *town)
+{
+    char path[PATH_MAX + 80];
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/blobs/%s", town->agents[0].rig.dir.temp.path, town->jobs[0].trials[0].program);
+    f = fopen(path, "r+");
+    assert_true(f && fputc('?', f) == '?');
+    fclose(f);
+}
+
+/* By the agent itself, which reads programs, as by its children. */
+static void what_a_bad_disk_changed_is_fetched_anew(void **state)
+{
+    struct sim_job *later;
+
+    (void)state;
+    begin(1);
+    later = town_job(&t);
+    later->first = job->first; /* the same program */
+    later->start_ns = 20 * WORLD_S;
+    sim_job_add(later, "", -1)->purpose = "final";
+    town_at(&t, 10000, damage);
+    town_run(&t, 600);
+    assert_string_equal(later->trials[0].program, job->trials[0].program);
+    assert_string_equal(status_name(later->trials[0].record.status), "ok");
     town_close(&t);
 }
 
@@ -750,6 +783,7 @@ int main(void)
         cmocka_unit_test(each_blob_is_fetched_once),
         cmocka_unit_test(blobs_are_forgotten_when_no_trial_needs_them),
         cmocka_unit_test(what_children_do_not_begin_is_done_by_others),
+        cmocka_unit_test(what_a_bad_disk_changed_is_fetched_anew),
         cmocka_unit_test(a_trial_that_lacks_a_blob_is_lost_with_words),
         cmocka_unit_test(a_trial_whose_anchor_is_missing_is_timed_without),
         cmocka_unit_test(a_record_says_all_that_was_asked_and_found),

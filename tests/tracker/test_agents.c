@@ -460,6 +460,7 @@ static void expect_waits(struct rig *r, int64_t job, const char *words)
 static void a_drained_agent_gets_nothing_until_it_is_undrained(void **state)
 {
     struct rig *r = *state;
+    struct errand *poll;
 
     rig_agent(r, "a", "n");
     rig_add(r, rig_submit(r, "cpu"), 0, 4, 0);
@@ -472,9 +473,11 @@ static void a_drained_agent_gets_nothing_until_it_is_undrained(void **state)
     cJSON_Delete(rig_lease(r, "a", 2, 0));
     rig_crash(r);
     rig_agent(r, "a", "n");
-    cJSON_Delete(rig_lease(r, "a", 2, 0));
-    rig_do(r, "agent_mode", "{'agent':'a','mode':'serve'}");
-    cJSON_Delete(rig_lease(r, "a", 2, 2));
+    poll = rig_send(r, "trial_lease", "{'agent':'a','max':2,'wait_ms':20000}");
+    assert_false(poll->left);
+    rig_do(r, "agent_mode", "{'agent':'a','mode':'serve'}"); /* and then at once */
+    assert_int_equal(count_in(errand_result(poll), "trials"), 2);
+    errand_free(poll);
     assert_null(cJSON_GetObjectItem(entry(r, "devices", "a"), "mode"));
     rig_refused(r, ERR_NOT_FOUND, "there is no agent nobody", "agent_mode", "{'agent':'nobody','mode':'serve'}");
 }

@@ -149,6 +149,25 @@ static void a_blob_has_the_content_of_its_name_or_is_not_there(void **state)
     assert_false(put_chunk(r, hex, 0, N_TEXT, text, 5, NULL)); /* from the start: the pieces went */
 }
 
+/* Nobody's right pieces make another's wrong ones right. */
+static void blobs_that_come_at_the_same_time_are_told_apart(void **state)
+{
+    struct rig *r = *state;
+    char hex[SHA256_HEX + 1];
+
+    snprintf(hex, sizeof hex, "%s", name_of(text, N_TEXT));
+    assert_false(put_chunk(r, hex, 0, N_TEXT, "wrong", 5, NULL));
+    assert_false(put_chunk(r, hash_of(6), 0, 99, text, 5, NULL));
+    assert_false(put_chunk(r, hash_of(6), 5, 99, text + 5, N_TEXT - 5, NULL));
+    put_chunk(r, hex, 5, N_TEXT, text + 5, N_TEXT - 5, "input");
+    assert_true(is_missing(r, hex));
+    assert_false(put_chunk(r, hex, 3, N_TEXT, "bad", 3, NULL));
+    assert_false(put_chunk(r, hex, 0, N_TEXT, text, 3, NULL));
+    assert_false(put_chunk(r, hash_of(7), 3, 99, text + 3, 3, NULL));
+    put_chunk(r, hex, 6, N_TEXT, text + 6, N_TEXT - 6, "input");
+    assert_true(is_missing(r, hex));
+}
+
 /* Somebody's wrong piece spoils an upload once; then it goes well. */
 static void a_stray_chunk_is_forgotten_with_the_upload_it_spoilt(void **state)
 {
@@ -210,6 +229,7 @@ int main(void)
         FACT(a_part_is_given_as_asked_for),
         FACT(a_large_blob_comes_in_pieces_of_a_mebibyte),
         FACT(a_blob_has_the_content_of_its_name_or_is_not_there),
+        FACT(blobs_that_come_at_the_same_time_are_told_apart),
         FACT(a_stray_chunk_is_forgotten_with_the_upload_it_spoilt),
         FACT(a_chunk_lies_inside_its_blob_and_a_blob_has_a_limit),
         FACT(names_that_are_no_names_are_refused),

@@ -530,6 +530,8 @@ static void under_a_key_only_signed_replies_are_believed(void **state)
     w->plan[w->n] = ALTERED;
     w->alter = as_it_is;
     expect_call(c, ERR_AUTH, "does not know this key");
+    w->plan[w->n] = FORGED;
+    expect_call(c, ERR_AUTH, "does not know this key");
     w->plan[w->n] = BUSY; /* this one is believed without */
     expect_call(c, ERR_OK, "");
     rig_crash(w->r);

@@ -38,6 +38,22 @@ static void bytes_of(struct rig *r, const char *id, const char *op, const char *
     rig_encode(r, request, NULL, out);
 }
 
+/* Args with ' for ". */
+static struct errand *errand_of(struct rig *r, const char *op, const char *args)
+{
+    char text[200];
+    struct errand *e;
+    struct buf bytes;
+
+    snprintf(text, sizeof text, "%s", args);
+    for (char *p = text; *p; p++)
+        *p = *p == '\'' ? '"' : *p;
+    bytes_of(r, NULL, op, text, &bytes);
+    e = errand_new(bytes.data, bytes.len);
+    buf_fini(&bytes);
+    return e;
+}
+
 static struct caller caller_of(const struct buf *bytes, uint32_t line)
 {
     return (struct caller){.bytes = bytes->data, .n_bytes = bytes->len, .line = line};
@@ -269,29 +285,37 @@ static void a_poll_woken_in_vain_waits_on(void **state)
     errand_free(polls[1]);
 }
 
+/* Nor in the turn that brings both: that it went, and what it waited for. */
 static void a_poll_whose_connection_went_is_granted_nothing(void **state)
 {
     struct rig *r = *state;
     const uint32_t gone[] = {77, 5};
-    struct caller a, *left = NULL;
-    struct buf bytes;
-    int64_t job;
+    struct caller a, adds, *left = NULL;
+    struct buf bytes, news;
+    char add[200];
 
     rig_agent(r, "a", "n");
+    rig_submit(r, "cpu");
     bytes_of(r, NULL, "trial_lease", "{\"agent\":\"a\",\"wait_ms\":20000}", &bytes);
+    snprintf(add, sizeof add, "{\"job\":\"j1\",\"token\":1,\"trials\":[{\"n\":0,\"program\":\"%s\",\"body\":{}}]}",
+             hash_of(1));
+    bytes_of(r, NULL, "trial_add", add, &news);
     a = caller_of(&bytes, 5);
+    adds = caller_of(&news, 6);
     assert_true(hall_begin(&r->hall));
     assert_true(hall_enter(&r->hall, &a));
     assert_true(hall_end(&r->hall, gone, 1, &left, NULL));
     assert_null(left); /* another went */
     assert_true(hall_begin(&r->hall));
+    assert_true(hall_enter(&r->hall, &adds));
     assert_true(hall_end(&r->hall, gone, 2, &left, NULL));
-    assert_ptr_equal(left, &a);
+    assert_int_equal(count(left), 2);
     assert_int_equal(a.reply.len, 0);
     assert_int_equal(r->hall.n_parked, 0);
-    job = rig_submit(r, "cpu");
-    rig_add(r, job, 0, 1, 10);
-    assert_int_equal(r->t->leased.first != NULL, false);
+    assert_null(r->t->leased.first);
+    assert_int_equal(r->t->stats.grants, 0);
+    buf_fini(&adds.reply);
+    buf_fini(&news);
     buf_fini(&bytes);
 }
 
@@ -453,33 +477,47 @@ static void who_is_heard_behind_a_pause_within_a_turn_was_not_heard_later(void *
     buf_fini(&bytes);
 }
 
-/* The same of what is leased there; a renewal then would end before it. */
+/* The same of what is leased there, which is a trial, a build or a job; a renewal then would end before it. */
 static void what_is_leased_behind_a_pause_within_a_turn_is_so_no_longer_than_others(void **state)
 {
+    static const char *const leases[][2] = {
+        {"trial_lease", "{'agent':'a','session_nonce':'n'}"}, {"build_lease", "{'agent':'make'}"}, {"job_lease", "{}"}};
+    const int64_t longest_ns = RIG_LEASE_MS * INT64_C(1000000);
     struct rig *r = *state;
     struct caller *left;
-    struct errand *e;
-    struct buf bytes;
+    struct errand *e[3];
+    const struct build *b;
     cJSON *result;
+    size_t at = 0;
 
     rig_agent(r, "a", "n");
+    rig_do(r, "builder_register", "{'agent':'make','nonce':'n','arches':['sm_61']}");
+    rig_do(r, "agent_register", "{'agent':'run','nonce':'n','key':'gpu','fingerprint':'%s','arch':'sm_61'}",
+           hash_of(-2));
     rig_add(r, rig_submit(r, "cpu"), 0, 1, 10);
-    rig_encode(r, rig_request(r, "trial_lease", cJSON_Parse("{\"agent\":\"a\",\"session_nonce\":\"n\"}")), NULL,
-               &bytes);
-    e = errand_new(bytes.data, bytes.len);
+    rig_add(r, rig_submit(r, "gpu"), 0, 1, 20);
+    rig_do(r, "job_submit", "{'body':'b'}");
+    for (int i = 0; i < 3; i++)
+        e[i] = errand_of(r, leases[i][0], leases[i][1]);
     assert_true(hall_begin(&r->hall));
     rig_sleep(r, 100000);
-    assert_true(hall_enter(&r->hall, &e->caller));
+    for (int i = 0; i < 3; i++)
+        assert_true(hall_enter(&r->hall, &e[i]->caller));
     assert_true(hall_end(&r->hall, NULL, 0, &left, NULL));
     rig_take_replies(r, left);
     rig_sleep(r, 50);
     rig_turn(r);
-    assert_in_range(r->t->leased.first->deadline_ns - r->now_ns, 1, RIG_LEASE_MS * INT64_C(1000000));
+    assert_in_range(r->t->leased.first->deadline_ns - r->now_ns, 1, longest_ns);
+    b = table_next(&r->t->builds, &at);
+    assert_true(b && b->agent);
+    assert_in_range(b->deadline_ns - r->now_ns, 1, longest_ns);
+    assert_string_equal(text_in(errand_result(e[2]), "job"), "j3");
+    assert_in_range(((struct tracker_job *)table_get_i64(&r->t->jobs, 3))->deadline_ns - r->now_ns, 1, longest_ns);
     result = rig_must(r, "trial_renew", "{'agent':'a','trials':[{'trial':'t1','token':1}]}");
     assert_int_equal(count_in(result, "lost"), 0);
     cJSON_Delete(result);
-    errand_free(e);
-    buf_fini(&bytes);
+    for (int i = 0; i < 3; i++)
+        errand_free(e[i]);
 }
 
 /* A stopped process, a machine asleep, a disk that took its time: the peers could not be heard. */
@@ -554,6 +592,36 @@ static void nobody_is_answered_after_the_store_failed_and_nothing_acknowledged_i
     assert_true(n_calls > 60);
 }
 
+/* Of several blobs in a message each has to be stored, not the last alone. */
+static void blobs_are_acknowledged_when_all_of_them_are_stored(void **state)
+{
+    struct blobs two;
+    bool has_failed = true;
+
+    (void)state;
+    blobs_init(&two, 100);
+    assert_int_equal(blobs_put(&two, "one", 3, NULL) || blobs_put(&two, "other", 5, NULL), ERR_OK);
+    for (int64_t i = 1; has_failed; i++) { /* the i-th call of the store from here on fails */
+        struct rig r;
+        cJSON *reply;
+
+        rig_init(&r);
+        r.options.ops = &faulty_store;
+        store_faults = (struct store_faults){0};
+        rig_start(&r);
+        store_faults.fail_at = store_faults.n_calls + i;
+        reply = rig_ask(&r, "blob_put", cJSON_CreateObject(), &two);
+        has_failed = store_faults.n_calls >= store_faults.fail_at;
+        assert_true((reply == NULL) == has_failed);
+        assert_true(has_failed || i > 3); /* a commit, too */
+        cJSON_Delete(reply);
+        store_faults = (struct store_faults){0};
+        r.options.ops = store_table[0];
+        rig_stop(&r);
+    }
+    blobs_fini(&two);
+}
+
 static void a_store_that_cannot_be_read_is_told_when_the_tracker_starts(void **state)
 {
     struct rig *r = *state;
@@ -594,6 +662,7 @@ int main(void)
                                         stop),
         cmocka_unit_test_setup_teardown(a_pause_of_the_tracker_ends_no_lease, start, stop),
         cmocka_unit_test(nobody_is_answered_after_the_store_failed_and_nothing_acknowledged_is_lost),
+        cmocka_unit_test(blobs_are_acknowledged_when_all_of_them_are_stored),
         cmocka_unit_test_setup_teardown(a_store_that_cannot_be_read_is_told_when_the_tracker_starts, start, stop),
     };
 

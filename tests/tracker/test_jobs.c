@@ -95,27 +95,37 @@ static void a_job_is_shown_as_it_was_submitted(void **state)
 }
 
 /* The id of the request is kept with the job: a reply that was lost with the tracker is given again. */
-static void the_same_request_makes_one_job_also_over_a_start(void **state)
+/* The reply to a submission with that id. */
+static cJSON *submit_as(struct rig *r, const char *id)
 {
-    struct rig *r = *state;
-    cJSON *request = rig_request(r, "job_submit", cJSON_Parse("{\"body\":\"b\"}")), *first, *again;
-    char id[REQUEST_ID_HEX + 1];
+    cJSON *request = rig_request(r, "job_submit", cJSON_Parse("{\"body\":\"b\"}")), *reply;
     struct buf bytes;
 
-    snprintf(id, sizeof id, "%s", text_in(request, "id"));
-    rig_encode(r, request, NULL, &bytes);
-    first = rig_exchange(r, bytes.data, bytes.len);
-    buf_fini(&bytes);
-    rig_crash(r);
-    request = rig_request(r, "job_submit", cJSON_Parse("{\"body\":\"b\"}"));
     cJSON_ReplaceItemInObject(request, "id", cJSON_CreateString(id));
     rig_encode(r, request, NULL, &bytes);
-    again = rig_exchange(r, bytes.data, bytes.len);
+    reply = rig_exchange(r, bytes.data, bytes.len);
     buf_fini(&bytes);
-    assert_true(cJSON_Compare(first, again, true));
-    assert_int_equal(r->t->jobs.n, 1);
+    return reply;
+}
+
+/* Also when the job is over by then. */
+static void the_same_request_makes_one_job_also_over_a_start(void **state)
+{
+    static const char id[] = "abababababababababababababababab";
+    struct rig *r = *state;
+    cJSON *first = submit_as(r, id);
+
+    for (int i = 0; i < 2; i++) {
+        cJSON *again;
+
+        rig_crash(r);
+        again = submit_as(r, id);
+        assert_true(cJSON_Compare(first, again, true));
+        assert_int_equal(r->t->jobs.n, 1);
+        cJSON_Delete(again);
+        rig_do(r, "job_cancel", "{'job':'j1'}");
+    }
     cJSON_Delete(first);
-    cJSON_Delete(again);
 }
 
 static void ids_of_jobs_and_trials_go_on_over_a_start(void **state)
@@ -643,23 +653,28 @@ static void records_of_any_text_come_in_replies_that_fit(void **state)
 static void a_paused_job_gets_no_device_and_no_tuner_until_it_is_resumed(void **state)
 {
     struct rig *r = *state;
+    struct errand *poll;
 
     rig_agent(r, "a", "n");
     rig_do(r, "job_submit", "{'body':'b','key':'cpu'}");
     rig_do(r, "job_pause", "{'job':'j1'}");
     expect_state(r, 1, "paused");
-    assert_int_equal(leased(r, NULL), 0);
     rig_crash(r); /* it is kept */
     expect_state(r, 1, "paused");
-    rig_do(r, "job_pause", "{'job':'j1','paused':false}");
-    assert_int_equal(leased(r, NULL), 1);
+    poll = rig_send(r, "job_lease", "{'wait_ms':20000}");
+    assert_false(poll->left);
+    rig_do(r, "job_pause", "{'job':'j1','paused':false}"); /* who waits for it has it at once */
+    assert_string_equal(text_in(errand_result(poll), "job"), "j1");
+    errand_free(poll);
     rig_add(r, 1, 0, 2, 0);
     rig_agent(r, "a", "n");
     rig_do(r, "job_pause", "{'job':'j1'}");
-    cJSON_Delete(rig_lease(r, "a", 4, 0));
+    poll = rig_send(r, "trial_lease", "{'agent':'a','max':4,'wait_ms':20000}");
+    assert_false(poll->left);
     rig_do(r, "job_pause", "{'job':'j1','paused':false}");
     expect_state(r, 1, "running");
-    cJSON_Delete(rig_lease(r, "a", 4, 2));
+    assert_int_equal(count_in(errand_result(poll), "trials"), 2);
+    errand_free(poll);
     rig_refused(r, ERR_NOT_FOUND, "there is no job j9", "job_pause", "{'job':'j9'}");
 }
 

@@ -5,10 +5,12 @@
 #include "tracker/journal.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -330,6 +332,42 @@ static void a_journal_of_another_database_is_none(void **state)
     journal_close(j, false);
 }
 
+static void set_most_bytes(rlim_t n)
+{
+    struct rlimit l;
+
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &l), 0);
+    l.rlim_cur = n < l.rlim_max ? n : l.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &l), 0);
+}
+
+/* As on a full disk, which takes nothing of an entry, or a part of it. */
+static void an_entry_that_cannot_be_written_is_told_and_is_none(void **state)
+{
+    struct journal *j = opened(1);
+    int64_t serial = 1;
+
+    (void)state;
+    tell(j, 0, 1);
+    signal(SIGXFSZ, SIG_IGN);
+    for (int n_taken = 0; n_taken <= 20; n_taken += 20) {
+        struct why why = {""};
+        enum err e;
+
+        journal_statement(j, 0);
+        journal_i64(j, 1, 2);
+        set_most_bytes((rlim_t)(journal_bytes(j) + n_taken));
+        e = journal_write(j, &why);
+        set_most_bytes(RLIM_INFINITY);
+        assert_int_equal(e, ERR_IO);
+        assert_non_null(strstr(why.text, "cannot be written: File too large"));
+        assert_int_equal(journal_serial(j), 2);
+    }
+    signal(SIGXFSZ, SIG_DFL);
+    assert_string_equal(rest(&serial), "first ? 1=1; ");
+    journal_close(j, false);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -343,6 +381,7 @@ int main(void)
         TEST(what_is_left_of_the_turn_before_is_not_read),
         TEST(a_mark_ends_it_for_a_database_without_it),
         TEST(a_journal_of_another_database_is_none),
+        TEST(an_entry_that_cannot_be_written_is_told_and_is_none),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -225,20 +225,30 @@ static void what_a_cancelled_job_had_leased_is_no_guess_for_ever(void **state)
     assert_in_range(of_job[3], 9, 11);
 }
 
-static void idle_time_is_not_saved_up(void **state)
+/* Two jobs, the first of `user`, which has nothing to do for long. */
+static void idle_for_long(struct rig *r, const char *user)
 {
-    struct rig *r = *state;
     const double cost[] = {0, 100, 100};
     int of_job[3] = {0};
 
-    rig_add(r, submit(r, 0), 0, 1, 0);
+    rig_add(r, submit_as(r, user, 0), 0, 1, 0);
     rig_add(r, submit(r, 0), 0, 100, 100);
-    run(r, 40, cost, of_job); /* the first job has nothing to do for long */
+    run(r, 40, cost, of_job);
     assert_int_equal(of_job[1], 1);
     rig_add(r, 1, 1, 40, 1);
     of_job[1] = 0;
     run(r, 20, cost, of_job);
     assert_in_range(of_job[1], 9, 11);
+}
+
+static void idle_time_is_not_saved_up(void **state)
+{
+    idle_for_long(*state, ""); /* of the same user */
+}
+
+static void idle_time_of_a_user_is_not_saved_up_either(void **state)
+{
+    idle_for_long(*state, "another");
 }
 
 static void a_lease_is_one_batch_of_one_job(void **state)
@@ -460,6 +470,7 @@ int main(void)
         FACT(a_newcomer_does_not_start_behind_leases_under_way),
         FACT(what_a_cancelled_job_had_leased_is_no_guess_for_ever),
         FACT(idle_time_is_not_saved_up),
+        FACT(idle_time_of_a_user_is_not_saved_up_either),
         FACT(a_lease_is_one_batch_of_one_job),
         FACT(keys_do_not_share),
         FACT(one_job_may_have_trials_for_several_keys),

@@ -119,6 +119,55 @@ static void a_store_keeps_what_was_committed_and_no_more(void **state)
     each_store(keeps);
 }
 
+/* What of a row is its state, as text. */
+static void print_trial(const struct trial_row *row, void *text)
+{
+    snprintf(text, 64, "%d %lld %lld '%s' %lld", (int)row->state, (long long)row->token, (long long)row->attempts,
+             row->agent, (long long)row->answered_by);
+}
+
+static void expect_trial(struct place *p, int64_t id, const char *expected)
+{
+    char text[64] = "";
+
+    assert_int_equal(p->ops->trial_get(p->s, id, 0, 0, print_trial, text), ERR_OK);
+    assert_string_equal(text, expected);
+}
+
+/* Rows that are there already change, and nothing of the change is left to the tracker's memory. */
+static void keeps_changes(struct place *p)
+{
+    const struct job_row job = {.id = 1, .done_ms = 5, .state = JOB_DONE, .token = 7, .leased = true, .paused = true};
+    struct trial_row lost = {.state = TRIAL_LOST, .token = 9, .attempts = 5, .agent = "a", .answered_by = 3};
+    struct job_row row = {0};
+    int counts[5] = {0};
+
+    place_job(p, 1, JOB_OPEN, 0);
+    for (lost.id = 1; lost.id <= 4; lost.id++) {
+        place_trial(p, lost.id, lost.id < 3 ? 1 : 2, TRIAL_LEASED);
+        assert_int_equal(p->ops->trial_put(p->s, &lost), ERR_OK);
+    }
+    assert_int_equal(p->ops->job_put(p->s, &job), ERR_OK);
+    place_commit(p);
+    place_reopen(p);
+    assert_int_equal(p->ops->each_job(p->s, 0, take_job, &row), ERR_OK);
+    assert_true(row.done_ms == 5 && row.state == JOB_DONE && row.token == 7 && row.leased && row.paused);
+    expect_trial(p, 4, "3 9 5 'a' 3");
+    assert_int_equal(p->ops->requeue(p->s, 0, 3, count_trials, counts), ERR_OK); /* one, */
+    assert_int_equal(p->ops->requeue(p->s, 1, 0, count_trials, counts), ERR_OK); /* and those of a job */
+    assert_int_equal(counts[TRIAL_OPEN], 3);
+    place_commit(p);
+    place_reopen(p);
+    for (int64_t id = 1; id <= 4; id++)
+        expect_trial(p, id, id < 4 ? "0 9 0 '' 3" : "3 9 5 'a' 3");
+}
+
+static void what_changes_of_a_row_is_there_at_the_next_start(void **state)
+{
+    (void)state;
+    each_store(keeps_changes);
+}
+
 static void keep_title(const struct job_row *row, void *arg)
 {
     snprintf(arg, 32, "%s", row->title);
@@ -314,11 +363,26 @@ static void replaced_pieces(struct place *p)
     assert_int_equal(p->ops->blob_get(p->s, name.hex, 0, 0, &total, NULL), ERR_OK);
 }
 
+/* One piece within the others, which are right from the first to the last. */
+static void stray_piece(struct place *p)
+{
+    const char *text = "klmnopqrst";
+    const struct sha256 name = sha256_of(text, 10);
+    bool stored = false;
+    int64_t total;
+
+    assert_int_equal(p->ops->blob_put(p->s, name.hex, 7, 10, "z", 1, &stored), ERR_OK);
+    assert_int_equal(p->ops->blob_put(p->s, name.hex, 0, 10, text, 6, &stored), ERR_OK);
+    assert_int_equal(p->ops->blob_put(p->s, name.hex, 6, 10, text + 6, 4, &stored), ERR_INPUT);
+    assert_int_equal(p->ops->blob_get(p->s, name.hex, 0, 0, &total, NULL), ERR_NOT_FOUND);
+}
+
 static void blobs_come_in_any_order_and_only_with_the_content_of_their_name(void **state)
 {
     (void)state;
     each_store(chunks);
     each_store(replaced_pieces);
+    each_store(stray_piece);
 }
 
 #define LATER INT64_C(9000000000000) /* ms: when nothing was asked for since */
@@ -660,6 +724,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest of_each[] = {
         cmocka_unit_test(a_store_keeps_what_was_committed_and_no_more),
+        cmocka_unit_test(what_changes_of_a_row_is_there_at_the_next_start),
         cmocka_unit_test(texts_may_be_any_bytes),
         cmocka_unit_test(thousands_of_live_trials_are_loaded_in_order),
         cmocka_unit_test(a_trial_has_one_record_and_a_lost_one_gives_way),

@@ -9,6 +9,7 @@
 #include "core/clock.h"
 #include "core/hash.h"
 #include "tracker/store.h"
+#include "tracker/store_postgres_db.h"
 
 #include <libpq-fe.h>
 #include <poll.h>
@@ -200,11 +201,53 @@ static void a_flush_by_a_cut_connection_says_so(void **state)
     assert_int_equal(ops->flush(p->s, NULL), ERR_IO);
 }
 
-/* What was flushed before the server was killed is there; and it cannot have been flushed by luck: nothing else is. */
+static void expect_setting(PGconn *db, const char *name, const char *expected)
+{
+    char text[100];
+    PGresult *r;
+
+    snprintf(text, sizeof text, "SHOW %s", name);
+    r = PQexec(db, text);
+    assert_int_equal(PQresultStatus(r), PGRES_TUPLES_OK);
+    assert_string_equal(PQgetvalue(r, 0, 0), expected);
+    PQclear(r);
+}
+
+/* A tracker that is stopped does not hold the lock for ever, whatever the server is told of others' sessions; and its
+ * statements wait for others' locks. */
+static void the_server_ends_a_session_that_is_silent_for_ten_seconds(void **state)
+{
+    static const char *const told[] = {"0", "'5min'", "'2s'"}, *const is[] = {"10s", "10s", "2s"},
+                             *const names[] = {"idle_session_timeout", "idle_in_transaction_session_timeout"};
+    struct place *p = *state;
+    char text[200];
+
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < 2; k++) {
+            snprintf(text, sizeof text, "ALTER ROLE CURRENT_USER SET %s = %s", names[k], told[i]);
+            postgres_run(&server, p->dir, text);
+        }
+        place_reopen(p);
+        PQexitPipelineMode(p->s->db);
+        for (int k = 0; k < 2; k++)
+            expect_setting(p->s->db, names[k], is[i]);
+        expect_setting(p->s->db, "lock_timeout", "0");
+        expect_setting(p->s->flusher, names[0], "0"); /* it has nothing, and may be silent */
+    }
+    for (int k = 0; k < 2; k++) {
+        snprintf(text, sizeof text, "ALTER ROLE CURRENT_USER RESET %s", names[k]);
+        postgres_run(&server, p->dir, text);
+    }
+}
+
+/* What was flushed before the server was killed is there, also where its sessions are told to wait for no disk; and it
+ * cannot have been flushed by luck: nothing else is. */
 static void a_killed_server_has_what_was_flushed(void **state)
 {
     struct place *p = *state;
 
+    postgres_run(&server, p->dir, "ALTER ROLE CURRENT_USER SET synchronous_commit = off");
+    place_reopen(p);
     for (int64_t id = 2; id <= 3; id++) {
         place_job(p, id, JOB_OPEN, 0);
         place_commit(p);
@@ -215,6 +258,7 @@ static void a_killed_server_has_what_was_flushed(void **state)
     assert_int_equal(ops->commit(p->s, NULL), ERR_IO);
     postgres_restart(&server);
     assert_int_equal(n_jobs_in(p), 3);
+    postgres_run(&server, p->dir, "ALTER ROLE CURRENT_USER RESET synchronous_commit");
 }
 
 static void a_server_without_free_connections_is_out_of_reach_and_serves_whom_it_has(void **state)
@@ -368,10 +412,13 @@ static void who_is_refused_is_told_so(void **state)
     } bad[] = {{"stranger:hunter2@/postgres", "password authentication failed"},
                {"stranger@/postgres", "no password"},
                {"nobody-at-all@/postgres", "does not exist"},
-               {"tune@/no_such_database", "does not exist"}};
+               {"tune@/no_such_database", "does not exist"},
+               {"stranger:x@/closed", "permission denied for database"}};
 
     (void)state;
     postgres_run(&server, "", "CREATE ROLE stranger LOGIN PASSWORD 'x'");
+    postgres_run(&server, "", "CREATE DATABASE closed");
+    postgres_run(&server, "", "REVOKE CONNECT ON DATABASE closed FROM PUBLIC");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct store *s = NULL;
         struct why why = {""};
@@ -445,9 +492,9 @@ static void databases_of_a_newer_program_or_of_others_are_left_alone(void **stat
 
     ops->close(p->s);
     p->s = NULL;
-    postgres_run(&server, p->dir, "UPDATE meta SET value = 99 WHERE name = 'schema'");
+    postgres_run(&server, p->dir, "UPDATE meta SET value = value + 1 WHERE name = 'schema'");
     assert_int_equal(ops->open(p->dir, &a_clock, &s, &why), ERR_UNSUPPORTED);
-    assert_non_null(strstr(why.text, "schema 99"));
+    assert_non_null(strstr(why.text, "schema 4, this program knows up to 3"));
     postgres_place(&server, where, sizeof where);
     postgres_run(&server, where, "CREATE TABLE customers(name text)");
     assert_int_equal(ops->open(where, &a_clock, &s, &why), ERR_IO);
@@ -630,6 +677,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_first_words_of_a_failure_are_told, start, stop),
         cmocka_unit_test_setup_teardown(a_tracker_without_its_session_answers_nobody_a_second_later, start, stop),
         cmocka_unit_test_setup_teardown(a_flush_by_a_cut_connection_says_so, start, stop),
+        cmocka_unit_test_setup_teardown(the_server_ends_a_session_that_is_silent_for_ten_seconds, start, stop),
         cmocka_unit_test_setup_teardown(a_killed_server_has_what_was_flushed, start, stop),
         cmocka_unit_test_setup_teardown(a_server_without_free_connections_is_out_of_reach_and_serves_whom_it_has, start,
                                         stop),

@@ -106,7 +106,8 @@ static void a_store_of_a_newer_program_or_of_nobody_is_left_alone(void **state)
     assert_int_equal(ops->open(dir, NULL, &s, &why), ERR_OK);
     ops->close(s);
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, "UPDATE meta SET value = 99", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "UPDATE meta SET value = value + 1 WHERE name = 'schema'", NULL, NULL, NULL),
+                     SQLITE_OK);
     sqlite3_close(db);
     assert_int_equal(ops->open(dir, NULL, &s, &why), ERR_UNSUPPORTED);
     file_replace(path,

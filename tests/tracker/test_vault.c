@@ -356,16 +356,40 @@ static void a_store_that_is_away_is_told(void **state)
     said("the S3 store does not take blob probe: s3://bucket/farm/probe: no connection: Connection refused");
 }
 
+/* Others in number, or as many. */
 static void a_store_that_keeps_other_bytes_is_seen_before_the_blob_leaves(void **state)
 {
-    place.store = SWAPS;
     put(*state, 1, N_BLOB);
     rig_sleep(*state, DAYS_2 + 1000);
-    wait_until(&stats()->blobs_failed, 1);
-    said("the store gives other bytes back than it got");
-    expect_away(0);
+    for (int i = 0; i < 2; i++) {
+        place.store = i ? FLIPS : SWAPS;
+        place.said[0] = '\0';
+        wait_until(&stats()->blobs_failed, i + 1);
+        said("the store gives other bytes back than it got");
+        expect_away(0);
+    }
     place.store = HONEST;
     wait_until(&stats()->blobs_sent, 1);
+}
+
+/* Nobody knows what became of the blob then, and nobody is told that it is lost. */
+static void what_a_store_refuses_to_give_is_not_lost(void **state)
+{
+    static const int refusals[] = {403, 301, 507};
+    struct rig *r = *state;
+    const char *hex = put_away(r, 1, N_BLOB);
+
+    for (int i = 0; i < 3; i++) {
+        place.server.n_fail = 1;
+        place.server.status = refusals[i];
+        ask(r, hex);
+        wait_until(&stats()->blobs_failed, i + 1);
+        assert_false(is_missing(r, hex));
+        rig_pass(r, 30000);
+    }
+    ask(r, hex);
+    wait_until(&stats()->blobs_fetched, 1);
+    expect_here(r, hex, 1, N_BLOB);
 }
 
 static void who_asks_waits_while_the_store_fails(void **state)
@@ -535,6 +559,33 @@ static void what_retention_forgets_is_removed_from_the_store(void **state)
     assert_true(is_missing(r, kept));
 }
 
+/* It is another's by then, with a life of its own. */
+static void what_is_put_again_while_the_store_forgets_it_stays(void **state)
+{
+    struct rig *r = *state;
+    const char *hex = put_away(r, 1, N_BLOB);
+
+    r->options.retention_days = 30;
+    rig_crash(r);
+    atomic_store(&place.silent, 'D');
+    atomic_store(&place.was_asked, false);
+    rig_sleep(r, 31 * DAYS_2 / 2);
+    while (!atomic_load(&place.was_asked)) {
+        rig_pass(r, HALL_TICK_MS);
+        clock_sleep_ms(1);
+    }
+    assert_string_equal(put(r, 1, N_BLOB), hex);
+    atomic_store(&place.silent, 0);
+    for (int i = 0; i < WAIT_TURNS && object(hex); i++)
+        clock_sleep_ms(1);
+    for (int i = 0; i < 50; i++) {
+        rig_pass(r, HALL_TICK_MS);
+        clock_sleep_ms(1);
+    }
+    expect_here(r, hex, 1, N_BLOB);
+    expect_away(0);
+}
+
 int main(void)
 {
 #define AT_PLACE(test) cmocka_unit_test_setup_teardown(test, begin_quietly, end)
@@ -547,6 +598,7 @@ int main(void)
         AT_PLACE(a_store_that_is_silent_keeps_nobody_waiting),
         AT_PLACE(a_store_that_is_away_is_told),
         AT_PLACE(a_store_that_keeps_other_bytes_is_seen_before_the_blob_leaves),
+        AT_PLACE(what_a_store_refuses_to_give_is_not_lost),
         AT_PLACE(who_asks_waits_while_the_store_fails),
         AT_PLACE(what_the_store_lost_is_missing_until_somebody_puts_it),
         AT_PLACE(a_store_without_the_probe_has_lost_nothing),
@@ -555,6 +607,7 @@ int main(void)
         AT_PLACE(a_tracker_that_dies_in_mid_transfer_loses_no_blob),
         AT_PLACE(a_blob_that_is_forgotten_while_it_is_read_is_left_alone),
         AT_PLACE(what_retention_forgets_is_removed_from_the_store),
+        AT_PLACE(what_is_put_again_while_the_store_forgets_it_stays),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -110,6 +110,8 @@ static enum err wire_exchange(struct line *l, const void *bytes, size_t n, int64
     execute(w, bytes, n, &out);
     if (how == ALTERED)
         change(w, &out);
+    if (how == FORGED)
+        out.data[out.len - 1] ^= 1;
     if (how == NO_REPLY) {
         buf_fini(&out);
         return ERR_UNREACHABLE;

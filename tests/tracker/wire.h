@@ -7,8 +7,8 @@
 #include "tests/tracker/rig.h"
 #include "tracker/client.h"
 
-/* What becomes of one exchange. */
-enum how { GOOD = 0, NO_WAY, NO_REPLY, TIMEOUT, ALTERED, BUSY };
+/* What becomes of one exchange; FORGED: the last byte of the reply, of its MAC, is another. */
+enum how { GOOD = 0, NO_WAY, NO_REPLY, TIMEOUT, ALTERED, BUSY, FORGED };
 
 #define MAX_SEEN 128
 

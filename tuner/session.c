@@ -17,7 +17,8 @@
 #include <string.h>
 
 #define POLL_MS 400
-#define SOON_MS 25                             /* while a strategy is not ready */
+#define SOON_MS 25 /* while a strategy is not ready */
+#define FARM_BEGINS_NS ((int64_t)15 * 1000 * 1000 * 1000)
 #define RENEW_NS ((int64_t)1000 * 1000 * 1000) /* leases may be as short as a few seconds */
 #define DEVICES_NS ((int64_t)5 * 1000 * 1000 * 1000)
 
@@ -298,8 +299,9 @@ static enum err renew_now(struct session *s, struct why *why)
     e = client_job_renew(s->o.client, &args, &result, &tree, why);
     s->last_renew_ns = clock_read_ns(s->o.clock);
     if (!e) {
-        /* A last word to the tracker asks for none; one's own farm is there once it has been at work, or has ended. */
-        if (why && (!s->o.check_farm || done > s->n_start))
+        /* A last word to the tracker asks for none; one's own farm is there once it has been at work, or has ended, or
+         * could have begun. */
+        if (why && (!s->o.check_farm || done > s->n_start || s->last_renew_ns - s->start_ns > FARM_BEGINS_NS))
             tell_waits(s, result.waits ? result.waits : "");
         s->cancelled |= result.cancel;
     }

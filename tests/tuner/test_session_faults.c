@@ -608,12 +608,14 @@ static bool in_half_a_minute(struct sim_session *s)
 
 static void trials_that_wait_for_a_builder_are_told_once(void **state)
 {
-    for (int json = 0; json < 2; json++) {
+    for (int i = 0; i < 4; i++) {
+        const bool json = i % 2;
         size_t n_size = 0, n_told = 0;
         char *text = NULL;
         struct sim_farm f;
         struct sim_session *s = start(&f, 1, DENSE);
 
+        s->own_farm = i / 2; /* of one's own farm, too, when it could have begun */
         f.agents[0].arch = "sm_61";
         s->tells = open_memstream(&text, &n_size);
         s->tell_mode = json ? PROGRESS_JSON : PROGRESS_PLAIN;

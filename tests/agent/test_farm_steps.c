@@ -487,9 +487,36 @@ static void what_another_agent_has_by_now_is_not_timed(void **state)
     town_close(&t);
 }
 
+/* ---- children that begin with nothing ---- */
+
+static void eat_at_once(const struct sim_asked *x, void *arg)
+{
+    struct sim_children *c = arg;
+
+    c->n_deaf = strcmp(x->op, "verify") == 0;
+    c->is_hungry = true;
+}
+
+/* What a job gives too little memory for is its own affair: no agent leaves for it, one behind the other. */
+static void a_job_whose_memory_is_too_little_to_begin_with_is_told_so(void **state)
+{
+    struct crew_agent *a = begin(6, 1);
+
+    (void)state;
+    a->crew.children.saw = eat_at_once;
+    a->crew.children.arg = &a->crew.children;
+    run();
+    for (int i = 0; i < 6; i++)
+        assert_string_equal(status_name(job->trials[i].record.status), "limits");
+    assert_int_equal(crew_told(&a->crew, "is given back"), 0);
+    assert_int_equal(a->crew.n_quits, 0);
+    town_close(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_job_whose_memory_is_too_little_to_begin_with_is_told_so),
         cmocka_unit_test(a_lease_is_taken_when_the_last_trial_is_at_a_builder),
         cmocka_unit_test(builders_do_not_wait_for_a_lease),
         cmocka_unit_test(nothing_is_leased_while_a_whole_batch_waits_for_the_device),

@@ -633,7 +633,7 @@ static cJSON *answer(struct asking *a)
 
     if (all->n_deaf > 0) {
         all->n_deaf--;
-        dies(a, SANDBOX_DIED, "died of signal 9");
+        dies(a, all->is_hungry ? SANDBOX_MEMORY : SANDBOX_DIED, "died of signal 9");
         return NULL;
     }
     if (all->refused) {

@@ -50,6 +50,7 @@ struct sim_children {
     int n_disturbed;          /* of the next batches the canary changes meanwhile */
     double disturbed_by;      /* its time grows so many times; 0 = 1.3 */
     int n_deaf;               /* of the next children each dies before it says a word */
+    bool is_hungry;           /* of too much memory, then */
     bool canary_kills;        /* timing dies at the canary */
     double sense_c;           /* of its sensor; 0 = none */
     bool hot;                 /* it did not cool */

@@ -216,7 +216,8 @@ class Soak:
         self.agents = [Agent(f"agent-{k}-{i}", k, f"replay:{DIR}/{k}.json", self.versions[-1]) for k in self.keys for i in range(3)]
         self.real_key = key_of(1, 1)
         if self.s3:
-            self.agents.append(Agent("agent-real", self.real_key, "opencl", self.versions[-1]))
+            # never killed: who asks while a key has no device is told so, and ends
+            self.agents.append(Agent("agent-real-0", self.real_key, "opencl", self.versions[-1]))
         until(lambda: len(json.loads(tune("devices", "--json")[0])["devices"]) == len(self.agents), "the agents are there")
         self.watch = Watch(self.named, max(0.5, o.seconds / 1200))
 

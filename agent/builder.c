@@ -50,7 +50,6 @@ struct workshop {
     struct order *held[FORGE_MAX]; /* leased and not answered */
     int n_held;
     int64_t done, failed;
-    int64_t unstarted_ns; /* since when no child began its work; 0: one did */
 };
 
 /* ---- options ---- */
@@ -279,17 +278,9 @@ static void give_back(struct workshop *w, struct order *o, const struct why *why
 static bool is_unstarted(struct workshop *w, const struct order *o)
 {
     const bool is = o->built.status != STATUS_LIMITS && strcmp(o->built.stage, SANDBOX_START) == 0;
-    const int64_t now_ns = clock_read_ns(w->options.clock);
-    int64_t since_ns;
 
-    pthread_mutex_lock(&w->hands.lock);
-    since_ns = w->unstarted_ns;
-    w->unstarted_ns = !is ? 0 : since_ns ? since_ns : now_ns;
-    pthread_mutex_unlock(&w->hands.lock);
-    if (is && !since_ns)
+    if (enlist_unstarted(&w->enlist, !is))
         workdir_doubt(&w->dir);
-    if (is && since_ns && now_ns - since_ns > ENLIST_UNSTARTED_MS * INT64_C(1000000))
-        enlist_leave(&w->enlist, false, ENLIST_UNSTARTED);
     return is;
 }
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define RENEW_MAX_MS 10000 /* at most; else a third of what a lease lives */
+#define UNSTARTED_MS 19000 /* for which no child began its work: then it leaves */
 #define TELL_MS 30000      /* between lines about a tracker that is out of reach */
 
 void enlist_tell(const struct enlist *e, int level, const char *format, ...)
@@ -164,6 +165,20 @@ void enlist_leave(struct enlist *x, bool well, const char *words)
 {
     enlist_tell(x, 0, "%s", words);
     x->options.quit(well, x->options.log_arg);
+}
+
+bool enlist_unstarted(struct enlist *x, bool began)
+{
+    const int64_t now_ns = clock_read_ns(x->options.clock);
+    int64_t since_ns = 0;
+
+    if (began)
+        atomic_store(&x->unstarted_ns, 0);
+    else if (atomic_compare_exchange_strong(&x->unstarted_ns, &since_ns, now_ns))
+        return true;
+    else if (now_ns - since_ns > UNSTARTED_MS * INT64_C(1000000))
+        enlist_leave(x, false, "no child begins its work: leaving");
+    return false;
 }
 
 void enlist_polled(struct enlist *x, enum err e, bool drain, struct why *why)

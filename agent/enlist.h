@@ -13,9 +13,7 @@
 #include <stdint.h>
 
 #define ENLIST_RETRY_MS 1000
-#define ENLIST_REFUSALS 5         /* in a row, a try a second: then it leaves */
-#define ENLIST_UNSTARTED_MS 19000 /* for which no child began its work: then it leaves */
-#define ENLIST_UNSTARTED "no child begins its work: leaving"
+#define ENLIST_REFUSALS 5     /* in a row, a try a second: then it leaves */
 #define ENLIST_WAIT_MS 50000  /* of a long poll */
 #define ENLIST_BEAT_MS 300000 /* between two beats of an agent that holds nothing: its polls tell more often */
 
@@ -46,13 +44,14 @@ struct enlist {
     struct client *client;
     atomic_bool enrolled; /* `client` is there for good: other threads may use it */
     char nonce[2 * 16 + 1];
-    atomic_int renew_ms;     /* how often leases are to be renewed */
-    atomic_bool drain;       /* the tracker asks this agent to leave */
-    atomic_bool hindered;    /* the work directory cannot be worked in */
-    bool knows_builds;       /* the tracker hands out builds */
-    int n_refused;           /* polls since the last one that the tracker let in: its key may be taken back */
-    _Atomic int64_t idle_ns; /* when the last beat was sent, if it said that nothing is held; 0 = it did not */
-    _Atomic int64_t told_ns; /* when people were last told that it is out of reach; 0 = never */
+    atomic_int renew_ms;          /* how often leases are to be renewed */
+    atomic_bool drain;            /* the tracker asks this agent to leave */
+    atomic_bool hindered;         /* the work directory cannot be worked in */
+    bool knows_builds;            /* the tracker hands out builds */
+    int n_refused;                /* polls since the last one that the tracker let in: its key may be taken back */
+    _Atomic int64_t idle_ns;      /* when the last beat was sent, if it said that nothing is held; 0 = it did not */
+    _Atomic int64_t unstarted_ns; /* since then no child began its work; 0 = one did */
+    _Atomic int64_t told_ns;      /* when people were last told that it is out of reach; 0 = never */
 };
 
 /* Connects and registers; waits for a tracker that is out of reach as long as it takes. ERR_EXISTS: another process or
@@ -75,6 +74,10 @@ void enlist_beat(struct enlist *e, int n_held, int64_t done, int64_t failed, dou
 /* Can be worked in that directory? Else it tells so, once, the tracker with the next beat, and naps; it leaves when the
  * directory is gone. */
 bool enlist_finds_room(struct enlist *e, const struct workdir *dir);
+
+/* A child began its work, or ended before. True: it is the first of those, and what it was given is to be looked at.
+ * Where none begins for 20 s the agent leaves. */
+bool enlist_unstarted(struct enlist *e, bool began);
 
 /* Gives the leases back; nothing to do where it never registered. From any thread. */
 void enlist_bye(struct enlist *e);

@@ -157,18 +157,9 @@ void farm_give_back(struct farm *f, struct trial *t, const struct why *why)
 static bool is_unstarted(struct farm *f, const struct trial *t)
 {
     const bool is = t->finished && t->record.status != STATUS_LIMITS && strcmp(t->record.stage, SANDBOX_START) == 0;
-    const int64_t now_ns = clock_read_ns(f->enlist.options.clock);
-    int64_t since_ns;
 
-    pthread_mutex_lock(&f->hands.lock);
-    since_ns = f->unstarted_ns;
-    if (t->finished)
-        f->unstarted_ns = !is ? 0 : since_ns ? since_ns : now_ns;
-    pthread_mutex_unlock(&f->hands.lock);
-    if (is && !since_ns)
+    if (t->finished && enlist_unstarted(&f->enlist, !is))
         rig_doubt(f->rig);
-    if (is && since_ns && now_ns - since_ns > ENLIST_UNSTARTED_MS * INT64_C(1000000))
-        enlist_leave(&f->enlist, false, ENLIST_UNSTARTED);
     return is;
 }
 

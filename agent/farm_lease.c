@@ -136,12 +136,7 @@ static void fetch_all(struct farm *f, const struct queue *b)
 /* Children that do not begin their work: a while later they may. */
 static void pause_unstarted(struct farm *f)
 {
-    bool is;
-
-    pthread_mutex_lock(&f->hands.lock);
-    is = f->unstarted_ns != 0;
-    pthread_mutex_unlock(&f->hands.lock);
-    if (is)
+    if (atomic_load(&f->enlist.unstarted_ns))
         enlist_nap(&f->enlist, UNSTARTED_PAUSE_MS);
 }
 

@@ -37,8 +37,7 @@ struct farm {
     char warm[SHA256_HEX + 1]; /* the anchor last made ready, in this compiler cache */
     int64_t warm_generation;
     int64_t done, failed;
-    int64_t unstarted_ns; /* since then no child got as far as to begin with a trial; 0 = one did */
-    double canary_ns;     /* of the last batch; 0 = none yet */
+    double canary_ns; /* of the last batch; 0 = none yet */
 };
 
 /* Among the held trials from now on. False when there are too many, or when it is one of them already (its lease ran

@@ -278,17 +278,20 @@ static void no_more_processes(const struct sim_asked *x, void *arg)
         c->n_starts_to_fail = 1;
 }
 
+/* The builder with one child; another comes later. */
+static void begin_with_another(int64_t later_s, void (*saw)(const struct sim_asked *x, void *children))
+{
+    begin();
+    town_builder(&t, "b1")->crew.start_ns = later_s * WORLD_S;
+    b->options.n_children = 1;
+    children->saw = saw;
+    children->arg = children;
+}
+
 static void a_builder_that_cannot_start_a_child_leaves(void **state)
 {
-    struct crew_builder *other;
-
     (void)state;
-    begin();
-    other = town_builder(&t, "b1");
-    other->crew.start_ns = 5 * WORLD_S;
-    b->options.n_children = 1;
-    children->saw = no_more_processes;
-    children->arg = children;
+    begin_with_another(5, no_more_processes);
     add("\"do\":\"crash\"", -1);
     add("", -1);
     town_run(&t, 600);
@@ -311,16 +314,10 @@ static void no_child_speaks(const struct sim_asked *x, void *arg)
 
 static void builds_that_no_child_begins_go_to_others_and_the_builder_leaves(void **state)
 {
-    struct crew_builder *other;
     int n_back;
 
     (void)state;
-    begin();
-    other = town_builder(&t, "b1");
-    other->crew.start_ns = 120 * WORLD_S;
-    b->options.n_children = 1;
-    children->saw = no_child_speaks;
-    children->arg = children;
+    begin_with_another(120, no_child_speaks);
     add("", -1);
     add("", -1);
     town_run(&t, 600);
@@ -634,38 +631,23 @@ static void what_is_no_architecture_is_named(void **state)
 
 /* ---- what is none of the program's doing ---- */
 
-static bool is_away; /* the folder of the builder's blobs */
-
-/* That of the two work directories which is not the agent's. */
-static void move_blobs(bool away)
-{
-    const char *agents = t.agents[0].rig.dir.temp.path;
-    char path[PATH_MAX], here[PATH_MAX + 16] = "", aside[PATH_MAX + 16] = "";
-    DIR *d = opendir(getenv("TMPDIR"));
-
-    for (const struct dirent *e; d && (e = readdir(d)) != NULL;) {
-        snprintf(path, sizeof path, "%s/%s", getenv("TMPDIR"), e->d_name);
-        if (strncmp(e->d_name, WORKDIR_STEM, strlen(WORKDIR_STEM)) != 0 || strcmp(path, agents) == 0)
-            continue;
-        snprintf(here, sizeof here, "%s/blobs", path);
-        snprintf(aside, sizeof aside, "%s/aside", path);
-    }
-    closedir(d);
-    assert_int_equal(rename(away ? here : aside, away ? aside : here), 0);
-    is_away = away;
-}
-
+/* That of the builder, which is not the agent's. */
 static void lose_the_disk(const struct sim_asked *x, void *arg)
 {
-    (void)arg;
-    if (!is_away && strcmp(x->op, "compile") == 0 && world_now_ns(t.world) < 10 * WORLD_S)
-        move_blobs(true);
-}
+    const char *agents = t.agents[0].rig.dir.temp.path;
+    char path[PATH_MAX];
+    DIR *d;
 
-static void mend_the_disk(struct town *town)
-{
-    (void)town;
-    move_blobs(false);
+    (void)arg;
+    if (strcmp(x->op, "compile") != 0)
+        return;
+    d = opendir(getenv("TMPDIR"));
+    for (const struct dirent *e; d && (e = readdir(d)) != NULL;) {
+        snprintf(path, sizeof path, "%s/%s", getenv("TMPDIR"), e->d_name);
+        if (strncmp(e->d_name, WORKDIR_STEM, strlen(WORKDIR_STEM)) == 0 && strcmp(path, agents) != 0)
+            town_lose_disk(&t, path);
+    }
+    closedir(d);
 }
 
 /* The compiler may have found no room; and nothing more is taken until there is some. */
@@ -679,7 +661,7 @@ static void what_fails_while_a_builders_disk_does_is_built_again(void **state)
     begin();
     add("\"do\":\"compile\"", -1);
     children->saw = lose_the_disk;
-    town_at(&t, 20000, mend_the_disk);
+    town_at(&t, 20000, town_mend_disk);
     town_run(&t, 600);
     expect(0, STATUS_COMPILE, "build", "");
     assert_in_range(crew_told(&b->crew, "is given back: "), 1, 2); /* a poll may be under way */

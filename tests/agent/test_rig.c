@@ -638,30 +638,11 @@ static void a_device_that_goes_away_fails_no_trial(void **state)
 
 /* ---- a disk that fails meanwhile ---- */
 
-static bool is_away; /* the folder of the agent's blobs */
-
-static void move_blobs(bool away)
-{
-    const char *dir = t.agents[0].rig.dir.temp.path;
-    char here[PATH_MAX + 16], aside[PATH_MAX + 16];
-
-    snprintf(here, sizeof here, "%s/blobs", dir);
-    snprintf(aside, sizeof aside, "%s/aside", dir);
-    assert_int_equal(rename(away ? here : aside, away ? aside : here), 0);
-    is_away = away;
-}
-
 static void lose_the_disk(const struct sim_asked *x, void *arg)
 {
     (void)arg;
-    if (!is_away && strcmp(x->op, "verify") == 0 && world_now_ns(t.world) < 10 * WORLD_S)
-        move_blobs(true);
-}
-
-static void mend_the_disk(struct town *town)
-{
-    (void)town;
-    move_blobs(false);
+    if (strcmp(x->op, "verify") == 0)
+        town_lose_disk(&t, t.agents[0].rig.dir.temp.path);
 }
 
 /* What a child says then may be the disk's: it counts when it is said on one that takes all. */
@@ -675,7 +656,7 @@ static void what_fails_while_the_disk_does_is_done_again(void **state)
 
         add(how[i], -1);
         children->saw = lose_the_disk;
-        town_at(&t, 20000, mend_the_disk);
+        town_at(&t, 20000, town_mend_disk);
         town_run(&t, 600);
         assert_int_equal(crew_told(&a->crew, "is given back: "), 1);
         assert_int_equal(job->trials[0].n_records, 1);
@@ -693,7 +674,7 @@ static void an_agent_whose_disk_fails_goes_on_saying_so(void **state)
     (void)state;
     add("compile", -1);
     children->saw = lose_the_disk;
-    town_at(&t, 280000, mend_the_disk);
+    town_at(&t, 280000, town_mend_disk);
     town_run(&t, 600);
     for (int i = 0; i < crew_n_sent(&a->crew, "agent_beat"); i++)
         n_hindered += strstr(crew_sent(&a->crew, "agent_beat", i), AGENT_HINDERED) != NULL;

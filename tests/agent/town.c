@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -57,6 +58,28 @@ void town_at(struct town *t, int64_t ms, void (*act)(struct town *t))
     assert_true(t->n_events <= TOWN_MAX_EVENTS);
     *e = (struct town_event){t, ms * WORLD_MS, act};
     world_add(t->world, "event", happen, e);
+}
+
+static void move_blobs(const struct town *t, const char *from, const char *to)
+{
+    char here[PATH_MAX + 16], there[PATH_MAX + 16];
+
+    snprintf(here, sizeof here, "%s/%s", t->spoilt, from);
+    snprintf(there, sizeof there, "%s/%s", t->spoilt, to);
+    assert_int_equal(rename(here, there), 0);
+}
+
+void town_lose_disk(struct town *t, const char *dir)
+{
+    if (t->spoilt[0])
+        return;
+    snprintf(t->spoilt, sizeof t->spoilt, "%s", dir);
+    move_blobs(t, "blobs", "aside");
+}
+
+void town_mend_disk(struct town *t)
+{
+    move_blobs(t, "aside", "blobs");
 }
 
 static struct crew *crew_of(struct town *t, int i)

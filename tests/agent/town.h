@@ -7,6 +7,8 @@
 #include "tests/sim/sim_crew.h"
 #include "tests/sim/sim_job.h"
 
+#include <limits.h>
+
 #define TOWN_MAX 4
 #define TOWN_MAX_EVENTS 16
 
@@ -28,6 +30,7 @@ struct town {
     int64_t stay_ns; /* how long it stays after its jobs */
     struct town_event events[TOWN_MAX_EVENTS];
     int n_events;
+    char spoilt[PATH_MAX]; /* work directory on a disk that fails; "" = none does */
 };
 
 void town_open(struct town *t, uint64_t seed);
@@ -37,6 +40,9 @@ struct crew_builder *town_builder(struct town *t, const char *name);
 struct sim_job *town_job(struct town *t);
 /* Another actor does this at that time of the world; it may block. */
 void town_at(struct town *t, int64_t ms, void (*act)(struct town *t));
+/* A work directory whose disk takes nothing: its blobs are aside. One at a time; not again once it was mended. */
+void town_lose_disk(struct town *t, const char *dir);
+void town_mend_disk(struct town *t); /* for town_at */
 /* Lets all act until the jobs are done and nobody holds anything; then ends the agents in good order. The test fails
  * when that takes longer than max_s of the world's time. */
 void town_run(struct town *t, int64_t max_s);

@@ -7,12 +7,35 @@
 #include <string.h>
 #include <cmocka.h>
 
-void place_open(struct place *p)
+int64_t place_now_ns;
+
+static int64_t read_now(void *arg)
+{
+    (void)arg;
+    return place_now_ns;
+}
+
+static int64_t read_wall(void *arg)
+{
+    (void)arg;
+    return 1700000000000;
+}
+
+const struct clock place_clock = {.now_ns = read_now, .wall_ms = read_wall};
+
+struct store *place_open_at(const struct store_ops *ops, const struct clock *clock, const char *where)
 {
     struct why why = {""};
+    struct store *s = NULL;
 
-    if (p->ops->open(p->dir, p->clock, &p->s, &why) != ERR_OK)
+    if (ops->open(where, clock, &s, &why) != ERR_OK)
         fail_msg("%s", why.text);
+    return s;
+}
+
+void place_open(struct place *p)
+{
+    p->s = place_open_at(p->ops, p->clock, p->dir);
 }
 
 void place_reopen(struct place *p)

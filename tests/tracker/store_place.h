@@ -17,6 +17,11 @@ struct place {
     const struct clock *clock; /* NULL = the machine's */
 };
 
+/* A machine whose clock a test turns; place_now_ns begins at 0. */
+extern const struct clock place_clock;
+extern int64_t place_now_ns;
+struct store *place_open_at(const struct store_ops *ops, const struct clock *clock, const char *where);
+
 void place_open(struct place *p);
 void place_reopen(struct place *p);
 void place_commit(struct place *p);

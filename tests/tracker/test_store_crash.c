@@ -5,6 +5,7 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/hash.h"
+#include "tests/tracker/store_place.h"
 #include "tracker/store.h"
 #include "tracker/store_sqlite_keeper.h"
 
@@ -24,7 +25,6 @@
 static const struct store_ops *ops;
 static struct store *s;
 static char dir[256], other[256];
-static int64_t now_ns;
 
 /* ---- the disk ---- */
 
@@ -64,33 +64,16 @@ int __wrap_fsync(int fd)
     return __real_fsync(fd);
 }
 
-static int64_t read_now(void *arg)
-{
-    (void)arg;
-    return now_ns;
-}
-
-static int64_t read_wall(void *arg)
-{
-    (void)arg;
-    return 1700000000000;
-}
-
-static const struct clock a_clock = {.now_ns = read_now, .wall_ms = read_wall};
-
 static void open_at(const char *where)
 {
-    struct why why = {""};
-
-    if (ops->open(where, &a_clock, &s, &why) != ERR_OK)
-        fail_msg("%s", why.text);
+    s = place_open_at(ops, &place_clock, where);
 }
 
 static int set_up(void **state)
 {
     (void)state;
     ops = store_table[0];
-    now_ns = 0;
+    place_now_ns = 0;
     main_thread = pthread_self();
     n_syncs_of_log = 0;
     return dir_temporary("tune-store", dir, sizeof dir, NULL) != ERR_OK ||
@@ -222,7 +205,7 @@ static void mixed(void)
         if (i % 3 == 0)
             assert_int_equal(ops->mode_put(s, i == 3 ? "p" : "q", MODE_DRAIN, ""), ERR_OK);
         commit();
-        now_ns += i % 4 ? 0 : INT64_C(1000000000);
+        place_now_ns += i % 4 ? 0 : INT64_C(1000000000);
     }
     assert_int_equal(ops->mode_put(s, "never", MODE_DRAIN, ""), ERR_OK);
 }
@@ -297,7 +280,7 @@ static void the_database_takes_its_log_in_while_it_is_open(void **state)
     while (bytes_of("tracker.sqlite") < 4000000 && n_tries++ < 6000) {
         put_job(400 + n_tries, "y");
         commit();
-        now_ns += INT64_C(1000000000);
+        place_now_ns += INT64_C(1000000000);
         clock_sleep_ms(10);
     }
     assert_true(bytes_of("tracker.sqlite") >= 4000000);
@@ -314,7 +297,7 @@ static void told_only(void)
     for (int64_t i = 1; i <= 5; i++) {
         put_job(i, "z");
         commit();
-        now_ns += INT64_C(300000000);
+        place_now_ns += INT64_C(300000000);
     }
 }
 
@@ -394,7 +377,7 @@ static void a_journal_without_its_database_is_refused_in_words(void **state)
     crash_after(first_commit);
     for (int i = 0; i < 2; i++)
         copy_file(dir, other, i ? "journal.1" : "journal.0");
-    assert_int_equal(ops->open(other, &a_clock, &s, &why), ERR_IO);
+    assert_int_equal(ops->open(other, &place_clock, &s, &why), ERR_IO);
     assert_non_null(strstr(why.text, "journal"));
     copy_file(dir, other, "tracker.sqlite");
     holds(other, "1a ");
@@ -550,7 +533,7 @@ static void an_older_copy_beside_a_later_journal_is_refused_in_words(void **stat
     for (int i = 0; i < 2; i++)
         copy_file(dir, other, i ? "journal.1" : "journal.0");
     ops->close(s);
-    assert_int_equal(ops->open(other, &a_clock, &s, &why), ERR_IO);
+    assert_int_equal(ops->open(other, &place_clock, &s, &why), ERR_IO);
     assert_non_null(strstr(why.text, "journal"));
     assert_non_null(strstr(why.text, "remove"));
 }

@@ -5,6 +5,7 @@
 #include "core/buf.h"
 #include "core/clock.h"
 #include "core/file.h"
+#include "tests/tracker/store_place.h"
 #include "tracker/store.h"
 
 #include <dirent.h>
@@ -27,7 +28,6 @@
 static const struct store_ops *ops;
 static struct store *s;
 static char dir[256], disk[256], left[256]; /* the store's; files as they were synced, by inode; behind the cut */
-static int64_t now_ns;
 
 /* ---- the disk ---- */
 
@@ -121,25 +121,11 @@ static void cut_power(void)
 
 /* ---- stores ---- */
 
-static int64_t read_now(void *arg)
-{
-    (void)arg;
-    return now_ns;
-}
-
-static int64_t read_wall(void *arg)
-{
-    (void)arg;
-    return 1700000000000;
-}
-
-static const struct clock a_clock = {.now_ns = read_now, .wall_ms = read_wall};
-
 static int set_up(void **state)
 {
     (void)state;
     ops = store_table[0];
-    now_ns = 0;
+    place_now_ns = 0;
     main_thread = pthread_self();
     return dir_temporary("tune-store", dir, sizeof dir, NULL) != ERR_OK ||
            dir_temporary("tune-disk", disk, sizeof disk, NULL) != ERR_OK ||
@@ -157,10 +143,7 @@ static int tear_down(void **state)
 
 static void open_at(const char *where)
 {
-    struct why why = {""};
-
-    if (ops->open(where, &a_clock, &s, &why) != ERR_OK)
-        fail_msg("%s", why.text);
+    s = place_open_at(ops, &place_clock, where);
 }
 
 static void put_job(int64_t id, const char *body)

@@ -28,8 +28,8 @@ static const char *const staging[][2] = {
     {"work_items", "n_items * f_items * y_items * x_items"},
     {"accumulators", "f_own * x_own * f_unit"},
     {"terms", "staged_c * ry_i * rx_i"},
-    {"staged_rows", "(y_tile - 1) * stride_h + (ry_i - 1) * dil_h + 1"},
-    {"staged_columns", "(x_tile - 1) * stride_w + (rx_i - 1) * dil_w + 1"},
+    {"staged_rows", "(y_tile - 1) * (1 + (ry_i > 1) * (stride_h - 1)) + (ry_i - 1) * dil_h + 1"},
+    {"staged_columns", "(x_tile - 1) * (1 + (rx_i > 1) * (stride_w - 1)) + (rx_i - 1) * dil_w + 1"},
     {NULL, NULL},
 };
 

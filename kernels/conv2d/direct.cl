@@ -46,7 +46,7 @@ KERNEL WG_SIZE(LX, LY, LZ) conv2d_direct(GLOBAL const ELEM *RESTRICT x, GLOBAL c
                             for (int i = 0; i < Y_OWN; i++)
                                 UNROLL
                                 for (int j = 0; j < X_OWN; j++) {
-                                    const SUM pixel = image[OWN(i, Y_T, Y_R, yt) * SH * IW + OWN(j, X_T, X_R, xt) * SW];
+                                    const SUM pixel = image[OWN(i, Y_T, Y_R, yt) * ROW_APART * IW + OWN(j, X_T, X_R, xt) * COLUMN_APART];
 
                                     UNROLL
                                     for (int f = 0; f < F_OWN / F_LANES; f++)

@@ -103,7 +103,7 @@ KERNEL WG_SIZE(LX, LY, LZ) conv2d_i8(GLOBAL const int *RESTRICT x, GLOBAL const 
                                     UNROLL
                                     for (int j = 0; j < X_OWN; j++) {
                                         const int pixel =
-                                            image[OWN(i, Y_T, Y_R, yt) * SH * IW + OWN(j, X_T, X_R, xt) * SW];
+                                            image[OWN(i, Y_T, Y_R, yt) * ROW_APART * IW + OWN(j, X_T, X_R, xt) * COLUMN_APART];
 
                                         UNROLL
                                         for (int a = 0; a < N_UNIT; a++)

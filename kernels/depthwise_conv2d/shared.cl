@@ -17,7 +17,7 @@
 /* Element `at` of the staged input of a tile that begins at channel k0: zero outside the image and beyond the last. */
 DEVICE SUM staged_at(GLOBAL const ELEM *x, int n, int k0, int row0, int column0, int at)
 {
-    const int k = k0 + at / (IH * IW), row = row0 + at / IW % IH, column = column0 + at % IW;
+    const int k = k0 + at / (IH * IW), row = row0 + at / IW % IH * ROW_STEP, column = column0 + at % IW * COLUMN_STEP;
 
     return at < F_STAGED && k < K && row >= 0 && row < H && column >= 0 && column < W ? LOAD1(x + X_AT(n, k / KG, row, column))
                                                                                       : (SUM)0;
@@ -60,8 +60,8 @@ KERNEL WG_SIZE(LX, LY, LZ) depthwise_shared(GLOBAL const ELEM *RESTRICT x, GLOBA
                 for (int i = 0; i < Y_OWN; i++)
                     UNROLL
                     for (int j = 0; j < X_OWN; j++)
-                        acc[0][0][f][i][j] = FMA1(xs[(own * IH + OWN(i, Y_T, Y_R, yt) * SH + r * DH) * IW +
-                                                     OWN(j, X_T, X_R, xt) * SW + s * DW],
+                        acc[0][0][f][i][j] = FMA1(xs[(own * IH + OWN(i, Y_T, Y_R, yt) * ROW_APART + r * DH) * IW +
+                                                     OWN(j, X_T, X_R, xt) * COLUMN_APART + s * DW],
                                                   weight, acc[0][0][f][i][j]);
             }
     PUT_OUTPUTS(acc)

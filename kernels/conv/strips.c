@@ -9,7 +9,6 @@
 #define MOST_APART                                                                                                     \
     32 /* tiles of an item that lie apart along one axis (TVM's virtual threads): records have up to 32 */
 #define MOST_SUMS 128 /* "accumulators" below */
-#define MOST_AHEAD 18 /* words of a stage, each item's, that a default holds in registers beside the sums */
 
 static const char *const conv_axes[][2] = {{"n_tile", "n_v * n_t * n_r"},
                                            {"f_tile", "f_v * f_t * f_r"},
@@ -160,20 +159,6 @@ enum err strips_add_constraints(struct space *s, const struct device_desc *d, st
     return e ? e : build_constraints(s, constraints, why);
 }
 
-struct strips_stage strips_stage_of(const struct conv_shape *z, const struct device_desc *d, int64_t terms,
-                                    int64_t most_c)
-{
-    struct strips_stage stage = {.c = 4, .r = 3, .s = 3};
-
-    if (d->kind != DEVICE_GPU)
-        return stage;
-    stage.s = z->s <= 7 ? z->s : 3;
-    stage.r = stage.s * z->r <= 9 ? z->r : 1;
-    for (stage.c = 1; stage.c < most_c && 2 * stage.c * stage.r * stage.s <= terms;)
-        stage.c *= 2;
-    return stage;
-}
-
 /* The highest valid value of a knob that the form may lack. */
 static void raise_knob(const struct space *s, const char *name, struct config *c)
 {
@@ -205,11 +190,34 @@ enum err strips_choose(const struct space *s, const struct device_desc *d, const
     split_spread(s, d, out);
     raise_knob(s, "unroll_step", out);
     e = space_eval(s, out, "held", &held);
-    if (!e && held <= MOST_AHEAD) {
+    if (!e && held <= STRIPS_MOST_AHEAD) {
         raise_knob(s, "dbuf_x", out);
         raise_knob(s, "dbuf_w", out);
     }
     return e;
+}
+
+enum err strips_fallback(const struct space *s, const struct conv_shape *z, const struct device_desc *d,
+                         const struct build_define *other, struct config *out)
+{
+    static const char *const lowered[] = {"rc_i", "y_t", "f_t", "x_t", "x_r", "y_r", "f_r", "ry_i", "rx_i", "n_t", NULL};
+    struct strips_tile t;
+
+    if (d->kind != DEVICE_GPU)
+        return strips_choose(s, d, other, lowered, out);
+    t = strips_tile_of(s, z, d);
+    return strips_choose(s, d,
+                         (const struct build_define[]){{"f_t", t.f_t},
+                                                       {"f_r", t.f_r},
+                                                       {"y_t", t.y_t},
+                                                       {"y_r", t.y_r},
+                                                       {"x_t", t.x_t},
+                                                       {"x_r", t.x_r},
+                                                       {"rc_i", t.rc_i},
+                                                       {"ry_i", t.ry_i},
+                                                       {"rx_i", t.rx_i},
+                                                       {NULL, 0}},
+                         lowered, out);
 }
 
 int strips_pack_weights(struct build *b, enum dtype word)

@@ -37,20 +37,26 @@ enum err strips_add_knobs(struct space *s, const struct strips *f, const struct 
 /* The quantities that follow from these, and the constraints of all forms. */
 enum err strips_add_constraints(struct space *s, const struct device_desc *d, struct why *why);
 
-/* What a stage of a default for GPUs holds: channels and rows and columns of the window. A row of the window is staged
- * whole, all of it up to 3x3; then channels, a power of two of at most `most_c`, up to `terms` of the sum: with more of
- * them the stage's own instructions weigh less. Mali: 4, 3 and 3. */
-struct strips_stage {
-    int64_t c, r, s;
+/* A default's words of a stage, each item's, that it holds in registers beside the sums, at most. */
+#define STRIPS_MOST_AHEAD 18
+
+/* The tile and stage of a default for GPUs, of forms with the axes of conv/strips.clh, one image and one group of
+ * channels each: of what the knobs of `s` can say the one with the fewest cycles by a count of instructions, of reads
+ * of shared and of global memory, and of groups side by side. */
+struct strips_tile {
+    int64_t f_t, f_r, y_t, y_r, x_t, x_r, rc_i, ry_i, rx_i;
 };
-struct strips_stage strips_stage_of(const struct conv_shape *z, const struct device_desc *d, int64_t terms,
-                                    int64_t most_c);
+struct strips_tile strips_tile_of(const struct space *s, const struct conv_shape *z, const struct device_desc *d);
 
 /* Turns a form's choice into a valid config, lowering knobs in the order of `lowered` where it is not; on a GPU, sums
  * in as many parts as give its units two groups each, where the space can and parts are cheap, and the stage unrolled
  * and, where an item holds few words of it, fetched ahead as most of TVM's recorded bests. */
 enum err strips_choose(const struct space *s, const struct device_desc *d, const struct build_define *choice,
                        const char *const *lowered, struct config *out);
+
+/* strips_choose of the tile of strips_tile_of, or, where it is no GPU, of `other`. */
+enum err strips_fallback(const struct space *s, const struct conv_shape *z, const struct device_desc *d,
+                         const struct build_define *other, struct config *out);
 
 /* Weights as strips_pack_w of the module added last makes them; gives their buffer. */
 int strips_pack_weights(struct build *b, enum dtype word);

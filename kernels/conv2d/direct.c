@@ -69,24 +69,15 @@ static enum err space_group(const struct workload *w, const struct device_desc *
     return space_of(w, d, true, s, why);
 }
 
-/* A GPU: 8 x 4 x 8 items of 4 or 8 channels and 2 or 4 pixels each, about as the recorded best (128 to 224 items, 4 to
- * 56 accumulators), the items turned where rows are short. A CPU: one item a group, a row of pixels for each of 4
- * channels. */
+/* A CPU: one item a group, a row of pixels for each of 4 channels. */
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
-    static const char *const lowered[] = {"rc_i", "y_t", "f_t", "x_t", "x_r", "f_r", "ry_i", "rx_i", "n_t", NULL};
     static const struct build_define cpu[] = {{"f_t", 1},  {"f_r", 4},  {"y_t", 1},  {"y_r", 1},  {"x_t", 1},
                                               {"x_r", 16}, {"rc_i", 4}, {"ry_i", 3}, {"rx_i", 3}, {NULL, 0}};
     const struct conv_shape z = conv_shape_of(w);
-    const bool large = z.k / z.groups >= 64 && z.q >= 28, narrow = z.q <= 8;
-    const struct strips_stage stage = strips_stage_of(&z, d, large ? 36 : 72, large ? 16 : 32);
-    const struct build_define gpu[] = {{"f_t", 8},        {"f_r", large ? 8 : 4},  {"y_t", narrow ? 8 : 4},
-                                       {"y_r", 1},        {"x_t", narrow ? 4 : 8}, {"x_r", large ? 4 : 2},
-                                       {"rc_i", stage.c}, {"ry_i", stage.r},       {"rx_i", stage.s},
-                                       {NULL, 0}};
 
-    return strips_choose(s, d, d->kind == DEVICE_CPU ? cpu : gpu, lowered, out);
+    return strips_fallback(s, &z, d, cpu, out);
 }
 
 static void program(struct build *b)

@@ -96,8 +96,7 @@ enum err i8_space(const struct conv_shape *z, bool matrix, const struct device_d
     return e ? e : add_rest(s, d, why);
 }
 
-/* A GPU: 8 x 4 x 8 items of two fours of channels and 2 pixels each, about as the recorded best, turned where rows are
- * short. A CPU: one item a group. */
+/* A CPU: one item a group. */
 static const struct build_define conv_cpu[] = {{"f_t", 1}, {"f_r", 2},  {"y_t", 1},  {"y_r", 1},  {"x_t", 1},
                                                {"x_r", 8}, {"rc_i", 4}, {"ry_i", 3}, {"rx_i", 3}, {NULL, 0}};
 static const struct build_define matrix_cpu[] = {{"n_t", 1}, {"n_r", 4},  {"m_t", 1},
@@ -108,20 +107,10 @@ static const struct build_define matrix_gpu[] = {{"n_t", 16}, {"n_r", 1},  {"m_t
 enum err i8_fallback(const struct conv_shape *z, bool matrix, const struct device_desc *d, const struct space *s,
                      struct config *out)
 {
-    static const char *const lowered[] = {"rc_i", "y_t", "f_t", "x_t", "x_r", "f_r", "ry_i", "rx_i", "n_t", NULL};
-    static const char *const lowered_matrix[] = {"k_i", "m_t", "n_t", "m_r", "n_r", NULL};
-    const bool deep = z->c / z->groups >= 512; /* of 32 fours a stage there are four then, to split */
-    const struct strips_stage stage = strips_stage_of(z, d, 36, deep ? 32 : 16);
-    const bool cpu = d->kind == DEVICE_CPU, narrow = z->q <= 8;
-    const struct build_define conv_gpu[] = {
-        {"f_t", 8}, {"f_r", 2},        {"y_t", narrow ? 8 : 4}, {"y_r", 1},        {"x_t", narrow ? 4 : 8},
-        {"x_r", 2}, {"rc_i", stage.c}, {"ry_i", stage.r},       {"rx_i", stage.s}, {NULL, 0}};
+    static const char *const lowered[] = {"k_i", "m_t", "n_t", "m_r", "n_r", NULL};
 
-    return strips_choose(s, d,
-                         matrix ? cpu ? matrix_cpu : matrix_gpu
-                         : cpu  ? conv_cpu
-                                : conv_gpu,
-                         matrix ? lowered_matrix : lowered, out);
+    return matrix ? strips_choose(s, d, d->kind == DEVICE_CPU ? matrix_cpu : matrix_gpu, lowered, out)
+                  : strips_fallback(s, z, d, conv_cpu, out);
 }
 
 void i8_program(struct build *b, const struct conv_shape *z, bool matrix)

@@ -200,7 +200,8 @@ enum err strips_choose(const struct space *s, const struct device_desc *d, const
 enum err strips_fallback(const struct space *s, const struct conv_shape *z, const struct device_desc *d,
                          const struct build_define *other, struct config *out)
 {
-    static const char *const lowered[] = {"rc_i", "y_t", "f_t", "x_t", "x_r", "y_r", "f_r", "ry_i", "rx_i", "n_t", NULL};
+    static const char *const lowered[] = {"rc_i", "y_t",  "f_t",  "x_t", "x_r", "y_r",
+                                          "f_r",  "ry_i", "rx_i", "n_t", NULL};
     struct strips_tile t;
 
     if (d->kind != DEVICE_GPU)

@@ -7,30 +7,30 @@
 #include <math.h>
 #include <string.h>
 
-/* Of a multiprocessor, a cycle; of an item, counted in the code of sm_61 to sm_90: 2 points of its share of products are the
- * mean error, 7 the largest. */
-#define ISSUED 128                 /* instructions of items */
-#define COPY_BYTES 20              /* from the second cache */
-#define STORED 2                   /* pieces of 32 bytes of y */
-#define STEP_INSTRUCTIONS 25       /* of a stage, besides its products, reads and copies */
-#define WORD_INSTRUCTIONS 8        /* a word of x, of which all stages have one window */
-#define WINDOW_INSTRUCTIONS 3      /* and more where there are several */
-#define VECTOR_INSTRUCTIONS 5      /* four words of weights */
-#define STORE_INSTRUCTIONS 4       /* a sum */
-#define LEAST_BESIDE .1            /* of what takes less time than the slowest part, that is not hidden behind it */
-#define WAIT_CYCLES 500            /* of a stage that is not fetched ahead, for memory */
-#define BLOCK_CYCLES 2000          /* until the first words are there, and from the last product to the end */
-#define LAUNCH_CYCLES 3000         /* of a second kernel */
-#define OTHER_REGISTERS 28         /* of an item, besides sums, factors and words that wait */
-#define WARPS_HALF 1.2             /* that keep a multiprocessor half busy, with MANY_SUMS or more each */
+/* Of a multiprocessor, a cycle; of an item, counted in the code of sm_61 to sm_90: 2 points of its share of products
+ * are the mean error, 7 the largest. */
+#define ISSUED 128            /* instructions of items */
+#define COPY_BYTES 20         /* from the second cache */
+#define STORED 2              /* pieces of 32 bytes of y */
+#define STEP_INSTRUCTIONS 25  /* of a stage, besides its products, reads and copies */
+#define WORD_INSTRUCTIONS 8   /* a word of x, of which all stages have one window */
+#define WINDOW_INSTRUCTIONS 3 /* and more where there are several */
+#define VECTOR_INSTRUCTIONS 5 /* four words of weights */
+#define STORE_INSTRUCTIONS 4  /* a sum */
+#define LEAST_BESIDE .1       /* of what takes less time than the slowest part, that is not hidden behind it */
+#define WAIT_CYCLES 500       /* of a stage that is not fetched ahead, for memory */
+#define BLOCK_CYCLES 2000     /* until the first words are there, and from the last product to the end */
+#define LAUNCH_CYCLES 3000    /* of a second kernel */
+#define OTHER_REGISTERS 28    /* of an item, besides sums, factors and words that wait */
+#define WARPS_HALF 1.2        /* that keep a multiprocessor half busy, with MANY_SUMS or more each */
 #define MANY_SUMS 32
-#define MOST_PRODUCTS 1500         /* of an item and stage, unrolled */
-#define MOST_WORDS 12              /* of x that an item knows: MOST_HELD of strips.clh */
+#define MOST_PRODUCTS 1500 /* of an item and stage, unrolled */
+#define MOST_WORDS 12      /* of x that an item knows: MOST_HELD of strips.clh */
 #define MOST_SUMS 64
 #define LEAST_ITEMS 32
 #define MOST_ITEMS 256
-#define MOST_TERMS 160             /* of a stage */
-#define MOST_WINDOW 7              /* columns of a window that are staged whole */
+#define MOST_TERMS 160 /* of a stage */
+#define MOST_WINDOW 7  /* columns of a window that are staged whole */
 #define WARP 32
 
 /* Values of a knob; one where the form lacks it. */
@@ -114,7 +114,8 @@ static int64_t ways_of(const struct layer *l, const struct strips_tile *t, const
     return most;
 }
 
-/* Cycles of a multiprocessor for one group, if it had it alone and busy; those of a stage that wait for memory aside. */
+/* Cycles of a multiprocessor for one group, if it had it alone and busy; those of a stage that wait for memory aside.
+ */
 static double group_cycles(const struct layer *l, const struct strips_tile *t, const struct counts *n, int64_t split)
 {
     const struct conv_shape *z = l->z;
@@ -129,8 +130,7 @@ static double group_cycles(const struct layer *l, const struct strips_tile *t, c
                           (double)n->vectors * VECTOR_INSTRUCTIONS;
     const double instructions = (double)(n->sums * n->terms + reads_x + reads_w) + copies + STEP_INSTRUCTIONS;
     const double issue = instructions * (double)(n->warps * WARP) / ISSUED;
-    const double shared =
-        (double)(n->warps * (reads_w * CEIL(lanes * channels, WARP) + reads_x * ways_of(l, t, n)));
+    const double shared = (double)(n->warps * (reads_w * CEIL(lanes * channels, WARP) + reads_x * ways_of(l, t, n)));
     const double memory = 4.0 * (double)(n->x_staged + n->w_staged) / COPY_BYTES;
     const double most = fmax(issue, fmax(shared, memory));
     const int64_t runs = CEIL(WARP, t->x_t) * CEIL(least(t->x_t, WARP) * t->x_r, 8);
@@ -156,8 +156,8 @@ static double whole_cycles(const struct layer *l, const struct strips_tile *t, c
 
     if (bytes > l->local_bytes)
         return INFINITY;
-    return (double)each * (group_cycles(l, t, n, split) / busy + waits) +
-           (double)CEIL(each, resident) * BLOCK_CYCLES + (split > 1 ? parts + LAUNCH_CYCLES : 0);
+    return (double)each * (group_cycles(l, t, n, split) / busy + waits) + (double)CEIL(each, resident) * BLOCK_CYCLES +
+           (split > 1 ? parts + LAUNCH_CYCLES : 0);
 }
 
 /* As split_spread has it. */

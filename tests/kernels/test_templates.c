@@ -416,26 +416,82 @@ static void parts_of_sums_have_no_more_bytes_than_their_layer(void **state)
     assert_true(default_on_h100("conv2d/i8", i8, "unroll_step") > 0);
 }
 
-static void stages_of_default_strips_have_many_terms(void **state)
+static void strided_windows_of_one_stage_no_pixels_between(void **state)
 {
-    static const char small[] = "conv2d f32 n=1 c=256 h=14 w=14 k=256 r=3 s=3 pad=1";
-    static const char short_rows[] = "conv2d i8 n=1 c=512 h=7 w=7 k=2048 r=1 s=1 layout=nchw4c";
-    static const char shallow[] = "conv2d i8 n=1 c=256 h=14 w=14 k=512 r=1 s=1 layout=nchw4c";
-    static const char wide[] = "conv2d f32 n=1 c=64 h=56 w=56 k=128 r=3 s=3 stride=2 pad=1";
-    static const char stem[] = "conv2d f32 n=1 c=3 h=224 w=224 k=64 r=7 s=7 stride=2 pad=3";
+    static const char *const texts[] = {"conv2d f32 n=1 c=256 h=56 w=56 k=512 r=1 s=1 stride=2",
+                                        "conv2d i8 n=1 c=256 h=56 w=56 k=512 r=1 s=1 stride=2 layout=nchw4c"};
+    static const char *const ids[] = {"conv2d/direct", "conv2d/i8"};
 
     (void)state;
-    assert_int_equal(default_on_h100("conv2d/direct", small, "rc_i"), 8);
-    assert_int_equal(default_on_h100("conv2d/direct", small, "ry_i"), 3);
-    assert_int_equal(default_on_h100("conv2d/direct", stem, "rx_i"), 7);
-    assert_int_equal(default_on_h100("conv2d/direct", stem, "ry_i"), 1);
-    assert_int_equal(default_on_h100("conv2d/i8", short_rows, "rc_i"), 32);
-    assert_int_equal(default_on_h100("conv2d/i8", shallow, "rc_i"), 16); /* stages enough to split */
-    assert_int_equal(default_on_h100("conv2d/i8", short_rows, "x_r"), 2);
-    assert_int_equal(default_on_h100("conv2d/i8", short_rows, "x_t"), 4);
-    assert_int_equal(default_on_h100("conv2d/direct", small, "dbuf_x"), 1);
-    assert_int_equal(default_on_h100("conv2d/direct", small, "dbuf_w"), 1);
-    assert_int_equal(default_on_h100("conv2d/direct", wide, "dbuf_x"), 0); /* too much for registers */
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(default_on_h100(ids[i], texts[i], "x_staged"),
+                         default_on_h100(ids[i], texts[i], "y_tile") * default_on_h100(ids[i], texts[i], "x_tile") *
+                             default_on_h100(ids[i], texts[i], "rc_i"));
+    assert_int_equal(default_on_h100("conv2d/direct", "conv2d f32 n=1 c=256 h=14 w=14 k=256 r=3 s=3 pad=1", "dbuf_x"),
+                     1);
+}
+
+/* What the default on `d` computes over what the layer needs; 0: not this template's. */
+static double waste_of_default(const char *id, const char *text, const struct device_desc *d)
+{
+    const struct template *t = template_find(id);
+    struct workload w;
+    struct space *s = NULL;
+    struct config c;
+    double waste = 0;
+
+    if (workload_parse(text, &w, NULL) || !template_computes(t, w.op) || t->fit(&w, d, NULL) == FIT_NONE)
+        return 0;
+    assert_int_equal(template_space(t, &w, d, &s, NULL), ERR_OK);
+    assert_int_equal(t->fallback(&w, d, s, &c), ERR_OK);
+    assert_int_equal(space_eval(s, &c, "waste", &waste), ERR_OK);
+    space_free(s);
+    return waste;
+}
+
+/* Rows of 7, 14, 17 and 35 pixels, groups of 4 to 32 channels: tiles of powers of two had a mean of 1.36. */
+static void tiles_of_default_strips_fit_their_layers(void **state)
+{
+    static const char *const networks[] = {"vgg-16", "resnet-50", "inception-v3", "resnext-50-32x4d"};
+    static const struct {
+        const char *id, *dtype, *layout;
+        double most;
+    } templates[] = {{"conv2d/direct", NULL, NULL, 1.12},
+                     {"conv2d/group", NULL, NULL, 1.25},
+                     {"conv2d/i8", "i8", "nchw4c", 1.2},
+                     {"conv2d/group_i8", "i8", "nchw4c", 1.3}};
+    static const int devices_of[][2] = {{61, 28}, {80, 108}};
+
+    (void)state;
+    for (size_t t = 0; t < sizeof templates / sizeof templates[0]; t++)
+        for (size_t i = 0; i < sizeof devices_of / sizeof devices_of[0]; i++) {
+            struct device_desc d;
+            double sum = 0;
+            int n = 0;
+
+            cuda_arch_describe(cuda_arch_find(devices_of[i][0]), devices_of[i][1], &d);
+            for (size_t k = 0; k < sizeof networks / sizeof networks[0]; k++) {
+                const struct network *net;
+
+                assert_int_equal(network_find(networks[k], &net, NULL), ERR_OK);
+                for (size_t l = 0; l < net->n_layers; l++) {
+                    struct buf text;
+                    double waste;
+
+                    buf_init(&text, WORKLOAD_MAX_TEXT);
+                    assert_int_equal(
+                        network_layer_as(&net->layers[l], templates[t].dtype, templates[t].layout, &text, NULL),
+                        ERR_OK);
+                    waste = waste_of_default(templates[t].id, buf_text(&text), &d);
+                    n += waste > 0;
+                    sum += waste;
+                    buf_fini(&text);
+                }
+            }
+            printf("%s sm_%d: %d layers, %.3f times their products\n", templates[t].id, devices_of[i][0], n,
+                   n ? sum / n : 0);
+            assert_true(n >= 6 && sum / n <= templates[t].most);
+        }
 }
 
 /* Bytes of sums in parts over those of the layer's own tensors, of the default on `d`; 0: not this template's. */
@@ -593,7 +649,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(forms_for_cpus_refuse_cuda_devices),
         cmocka_unit_test(no_default_of_three_networks_writes_more_parts_than_twice_its_layer),
         cmocka_unit_test(parts_of_sums_have_no_more_bytes_than_their_layer),
-        cmocka_unit_test(stages_of_default_strips_have_many_terms),
+        cmocka_unit_test(strided_windows_of_one_stage_no_pixels_between),
+        cmocka_unit_test(tiles_of_default_strips_fit_their_layers),
         cmocka_unit_test(equal_configs_give_equal_programs),
         cmocka_unit_test(licences_are_no_part_of_programs),
     };

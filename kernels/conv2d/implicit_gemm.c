@@ -103,7 +103,7 @@ static const char *const constraints[] = {
     "ks <= mr and (y_lanes == 1 or ks <= nr)",
     "ku == 4 or ku < 2 * (terms // ks)",
     "held + accumulators <= 128",
-    "work_items * (accumulators + mr + nr + 24) <= max_registers",
+    "work_items * (accumulators + mr + nr + held + 24) <= max_registers",
     "terms * (mt + nt) <= 64 * work_items",
     "cb % words_together == 0",
     "cb == 1 or cb < 2 * size_words",
@@ -367,7 +367,7 @@ static void program(struct build *b)
 const struct template conv2d_implicit_gemm = {
     .id = "conv2d/implicit_gemm",
     .stages = true,
-    .version = 2,
+    .version = 3,
     .summary = "GPU: matrix product over patches that are gathered while loading, their addresses known beforehand",
     .fit = fit,
     .space = space,

@@ -263,7 +263,14 @@ DEVICE uint inside(int from, int step, int n, int size)
 #define PUT_SUM(at, k, i, j) PUT_Y(at, k, acc[i][j])
 #endif
 
-KERNEL WG_SIZE(ITEMS, 1, 1) conv_implicit_gemm(GLOBAL const WORD *RESTRICT x, GLOBAL const WORD *RESTRICT wp, OUT_PARAMS)
+/* CUDA: one group a multiprocessor is enough; unasked, ptxas spills a few words where that makes room for one more. */
+#ifdef TUNE_CUDA
+#define GEMM_GROUP __launch_bounds__(ITEMS, 1)
+#else
+#define GEMM_GROUP WG_SIZE(ITEMS, 1, 1)
+#endif
+
+KERNEL GEMM_GROUP conv_implicit_gemm(GLOBAL const WORD *RESTRICT x, GLOBAL const WORD *RESTRICT wp, OUT_PARAMS)
 {
     const int id = LID(0), item = id % SLICE, slice = id / SLICE, tx = TX_OF(item), ty = TY_OF(item);
     const int group = GRP(0) / TILES % GROUPS, tile = GRP(0) % TILES;

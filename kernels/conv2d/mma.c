@@ -117,7 +117,7 @@ static void program(struct build *b)
 
 const struct template conv2d_mma = {
     .id = "conv2d/mma",
-    .version = 3,
+    .version = 4,
     .summary = "CUDA, sm_75 and up: tensor cores on f16, bf16 and i8, patches by a table of taps",
     .fit = fit,
     .space = space,

@@ -26,6 +26,8 @@
 #define AG (AC / GROUPS)
 #define A_AT(n, c, h, w) ((((long)((n) * (AC / AL) + (c) / AL) * H + (h)) * W + (w)) * AL + (c) % AL)
 #define RUN_ROWS (YL == 1)
+/* One group a multiprocessor is enough: unasked, ptxas spills words where that makes room for one more. */
+#define CONV_GROUP __launch_bounds__(THREADS, 1)
 
 /* Rows and columns of a window: bits 0 .. R - 1 and R .. R + S - 1; bit R + S is what no window has. */
 #if R + S > 31
@@ -107,10 +109,10 @@ struct A_FEED {
         UNROLL for (int i = 0; i < CHUNKS_OF(MT); i++)
         {
             const int mine = first_pixel + LID(0) / ROW_CHUNKS + i * ROW_STEP;
-            const int pixel = mine < PIXELS ? mine : PIXELS - 1;
-            const int h = pixel / Q % P * SH - PT, w = pixel % Q * SW - PL;
+            const unsigned pixel = mine < PIXELS ? mine : PIXELS - 1, image = pixel / (P * Q), of_it = pixel % (P * Q);
+            const int h = (int)(of_it / Q) * SH - PT, w = (int)(of_it % Q) * SW - PL;
 
-            window[i] = one_pointer(x + A_AT(pixel / (P * Q), 0, 0, 0) + ((long)h * W + w) * AL);
+            window[i] = one_pointer(x + A_AT((int)image, 0, 0, 0) + ((long)h * W + w) * AL);
             outside[i] = WINDOW_BIT(R + S);
             UNROLL for (int r = 0; r < R; r++)
                 outside[i] |= (unsigned)(h + r * DH) < H ? 0 : WINDOW_BIT(r);
@@ -136,14 +138,17 @@ typedef row_feed<KG, NT, K_BYTES> B_FEED;
 #define A_TILES CEIL_DIV(PIXELS, MT)
 #define B_TILES CEIL_DIV(KG, NT)
 #define TILES (A_TILES * B_TILES)
+/* Where a pixel (of all images) begins in y, and a channel from there: one division where Y_AT has three. */
+#define PIXEL_AT(pixel) ((long)((unsigned)(pixel) / (P * Q)) * ((long)(K - YL) * P * Q) + (long)(pixel)*YL)
+#define CHANNEL_AT(k) ((long)((unsigned)(k) / YL) * (P * Q * YL) + (int)((unsigned)(k) % YL))
 #define Y_ELEMS ((long)NB * K * P * Q)
 
 #if SPLIT > 1
-KERNEL WG_SIZE(THREADS, 1, 1) conv_mma(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT wp,
-                                       GLOBAL const TAP *RESTRICT taps, GLOBAL MMA_SUM *RESTRICT part)
+KERNEL CONV_GROUP conv_mma(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT wp,
+                           GLOBAL const TAP *RESTRICT taps, GLOBAL MMA_SUM *RESTRICT part)
 #else
-KERNEL WG_SIZE(THREADS, 1, 1) conv_mma(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT wp,
-                                       GLOBAL const TAP *RESTRICT taps, Y_PARAMS)
+KERNEL CONV_GROUP conv_mma(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT wp,
+                           GLOBAL const TAP *RESTRICT taps, Y_PARAMS)
 #endif
 {
     const int tile = GRP(0) % TILES, group = GRP(0) / TILES % GROUPS, slice = GRP(0) / TILES / GROUPS;
@@ -164,10 +169,10 @@ KERNEL WG_SIZE(THREADS, 1, 1) conv_mma(GLOBAL const ELEM *RESTRICT x, GLOBAL con
 #endif
 #define PUT(i, j, run)                                                                                                 \
     do {                                                                                                               \
-        const int pixel_ = pixel0 + (i), c_ = k0 + (j);                                                                \
+        const int pixel_ = pixel0 + (i), c_ = k0 + (j), k_all_ = group * KG + c_;                                      \
                                                                                                                        \
         if ((PIXELS % MT == 0 || pixel_ < PIXELS) && (KG % NT == 0 || c_ < KG))                                        \
-            PUT_RUN(Y_AT(pixel_ / (P * Q), group * KG + c_, pixel_ / Q % P, pixel_ % Q), group * KG + c_, run);        \
+            PUT_RUN(PIXEL_AT(pixel_) + CHANNEL_AT(k_all_), k_all_, run);                                               \
     } while (0)
     EACH_RUN(acc, PUT);
 }

@@ -45,7 +45,7 @@ static void program(struct build *b)
 
 const struct template dense_mma = {
     .id = "dense/mma",
-    .version = 4,
+    .version = 5,
     .summary = "CUDA, sm_75 and up: tensor cores on f16, bf16 and i8, tiles staged in shared memory",
     .fit = fit,
     .space = space,
@@ -55,7 +55,7 @@ const struct template dense_mma = {
 
 const struct template batch_gemm_mma = {
     .id = "batch_gemm/mma",
-    .version = 4,
+    .version = 5,
     .summary = "CUDA, sm_75 and up: tensor cores on f16, bf16 and i8, tiles staged in shared memory",
     .fit = fit,
     .space = space,

@@ -189,7 +189,8 @@ static const struct tvm_fixed plain_stages[] = {{"split", 1, "TVM makes each sum
                                                 {"dbuf_w", 0, "TVM fetches no stage ahead"},
                                                 {0}};
 static const struct tvm_fixed transforms[] = {{"wg", 128, NULL}, {0}};
-static const struct tvm_fixed fetches[] = {{"v_k", 1, NULL}, {"pad", 0, NULL}, {0}};
+static const struct tvm_fixed fetches[] = {
+    {"v_k", 1, NULL}, {"pad", 0, NULL}, {"stages", 1, "TVM fetches no stage ahead"}, {0}};
 
 #define F32 (1u << DTYPE_F32)
 #define F16 (1u << DTYPE_F16)

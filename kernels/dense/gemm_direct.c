@@ -37,7 +37,9 @@ static const char *const quantities[][2] = {
     {"columns", "wgd / ndimcd"},
     {"accumulators", "rows * columns / vec * ceil_div(vec, lanes)"},
     {"held", "2 * wgd * wgd / work_items"},
-    {"local_bytes", "stages * wgd * (2 * wgd + pada + padb) * sum_bytes"},
+    {"stage_bytes", "wgd * (2 * wgd + pada + padb) * sum_bytes"},
+    {"stages_local", "1 + (stages == 2 and 4 * stage_bytes <= max_local)"},
+    {"local_bytes", "stages_local * stage_bytes"},
     {"waste_m", "ceil_div(size_m, wgd) * wgd / size_m"},
     {"waste_n", "ceil_div(size_n, wgd) * wgd / size_n"},
     {"steps", "ceil_div(size_k, wgd * split)"},
@@ -73,7 +75,9 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
     return dense_space(w, d, knobs, quantities, constraints, s, why);
 }
 
-/* A GPU: tiles of 64 where they give each unit two groups, else of 32, and k in parts where there are still fewer. */
+/* A GPU: tiles of 64 where they give each unit two groups, else of 32, and k in parts where there are still fewer. Few
+ * items load along k: what they put is turned, and neighbours along k meet in banks of local memory; but 8 elements, a
+ * sector. */
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
@@ -83,15 +87,15 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
     const int64_t side = gpu && CEIL(z.m, 64) * CEIL(z.n, 64) >= wanted ? 64 : 32;
     const int64_t tile = cpu ? (lanes < 8 ? 8 : lanes) : side, items = cpu ? 1 : side / 4;
     const int64_t deepest = z.k / 128, split = CEIL(wanted, CEIL(z.m, side) * CEIL(z.n, side));
-    const int64_t along = gpu && z.k % 4 == 0 ? 4 : 1;
+    const int64_t along = gpu && z.k % 4 == 0 ? 4 : 1, loads = along == 4 ? tile / 16 : 8;
 
     *out = (struct config){{0}};
     build_choose(s,
                  (const struct build_define[]){{"wgd", tile},
                                                {"mdimcd", items},
                                                {"ndimcd", items},
-                                               {"mdimad", gpu ? tile / along : items},
-                                               {"ndimbd", gpu ? tile / along : items},
+                                               {"mdimad", gpu ? loads : items},
+                                               {"ndimbd", gpu ? loads : items},
                                                {"kwid", gpu ? 8 : 2},
                                                {"vwmd", along},
                                                {"vwnd", along},
@@ -118,14 +122,15 @@ static void program(struct build *b)
     assert(build_int(b, "wgd") % block[0] == 0 && build_int(b, "wgd") % block[1] == 0);
     build_module(b, "dense/gemm_direct.cl");
     gemm_define_shape(b, &z);
+    build_define(b, "STAGES_LOCAL", build_int(b, "stages_local"));
     b->p->needs_local_bytes = build_int(b, "local_bytes");
-    gemm_launch(b, &z, "gemm_direct", grid, block, (const int[]){0, 1});
+    gemm_launch(b, &z, "gemm_rows", grid, block, (const int[]){0, 1});
 }
 
 const struct template dense_gemm_direct = {
     .id = "dense/gemm_direct",
     .stages = true,
-    .version = 5,
+    .version = 6,
     .summary = "tiles through local memory, any size, nothing packed, k split where outputs are few",
     .fit = fit,
     .space = space,

@@ -31,10 +31,10 @@ static const struct mutant mutants[] = {
     {"batch_gemm/packed", SHAPE, "uninitialised accumulator", "acc[i_][v_] = VSET(0);",
      "acc[i_][v_] = VSET(LOAD1(y));"},
 
-    {"batch_gemm/tiled", SHAPE, "missing last term", "kb + column < K)", "kb + column < K - 1)"},
-    {"batch_gemm/tiled", SHAPE, "wrong batch", "w + (long)batch * N * K", "w + (long)(batch / 2) * N * K"},
-    {"batch_gemm/tiled", SHAPE, "unguarded tail", "if (m < M && n + j < N)", "if (m < M)"},
-    {"batch_gemm/tiled", SHAPE, "transposed tile", "[(column + j) * (ld) + row]", "[row * (K_I + PAD) + column + j]"},
+    {"batch_gemm/tiled", SHAPE, "missing last term", "(COLUMN(F, i) < K - slice", "(COLUMN(F, i) < K - 1 - slice"},
+    {"batch_gemm/tiled", SHAPE, "wrong batch", "(batch * F##_ROWS", "(batch / 2 * F##_ROWS"},
+    {"batch_gemm/tiled", SHAPE, "unguarded tail", "if ((m) < M && (n) + j_ < N)", "if ((m) < M)"},
+    {"batch_gemm/tiled", SHAPE, "transposed tile", "at_a + k * A_LD + i", "at_a + i * A_LD + k"},
     {"batch_gemm/tiled", SHAPE, "uninitialised accumulator", "acc[i][v] = VSET(0);", "acc[i][v] = VSET(LOAD1(y));"},
 
     {NULL, NULL, NULL, NULL, NULL},

@@ -49,9 +49,9 @@ static const struct mutant mutants[] = {
      "acc[i_][v_] = VSET(LOAD1(y));"},
 
     {"dense/gemm_direct", SHAPE, "missing last term", "step < STEPS; step++", "step < STEPS - 1; step++"},
-    {"dense/gemm_direct", SHAPE, "wrong row", "(x, m0, M,", "(x, m0 + 1, M,"},
+    {"dense/gemm_direct", SHAPE, "wrong row", "BEGIN(A, m0,", "BEGIN(A, m0 + 1,"},
     {"dense/gemm_direct", SHAPE, "unguarded tail", "if ((m) < M && (n) + j_ < N)", "if ((m) < M)"},
-    {"dense/gemm_direct", SHAPE, "transposed tile", "(to)[(column + j) * LD + row]", "(to)[row * LD + column + j]"},
+    {"dense/gemm_direct", SHAPE, "transposed tile", "at_a + k * A_LD + i", "at_a + i * A_LD + k"},
     {"dense/gemm_direct", SHAPE, "uninitialised accumulator", "VSET(0)", "VSET(LOAD1(y))"},
 
     {"dense/gemv", ROW, "missing last term", "i < K; i++", "i < K - 1; i++"},

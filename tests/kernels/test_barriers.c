@@ -45,6 +45,8 @@ static const struct {
     {"conv2d/group", "conv2d f32 n=1 c=40 h=10 w=9 k=14 r=3 s=3 pad=1 groups=2", "split=1"},
     {"conv2d/i8", "conv2d i8 n=1 c=64 h=10 w=9 k=20 r=3 s=3 pad=1 layout=nchw4c", "split=1"},
     {"conv2d/group_i8", "conv2d i8 n=1 c=64 h=10 w=9 k=24 r=3 s=3 pad=1 groups=2", "split=1"},
+    {"batch_gemm/tiled", "batch_gemm f32 b=1 m=32 n=32 k=192", ""},
+    {"batch_gemm/tiled", "batch_gemm f32 b=1 m=32 n=32 k=192", "k_i=64"}, /* one of two stages in shared memory */
     {"rnn/plan", "rnn f32 i=80 h=70 b=6 t=4", ""},
     {"dense/mma", "dense f16 m=37 n=29 k=400 epilogue=bias_relu", "split=1"},
     {"batch_gemm/mma", "batch_gemm i8 b=3 m=21 n=18 k=800", "split=1"},

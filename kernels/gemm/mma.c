@@ -176,9 +176,23 @@ static void choose_stages(const struct mma_shape *z, const struct device_desc *d
         ++*stages;
 }
 
+struct warps {
+    int64_t m, n;
+};
+
+/* Warps of up to 64 x 64 sums, two or more where the tile is not the smallest. A tile of 256 x 32 is four of 64 x 32:
+ * of 64 x 16, each would read 2.5 KB of shared memory, 20 cycles, for what tensor cores of sm_80 multiply in 16. */
+static struct warps choose_warps(struct tiling t, bool async)
+{
+    const bool four = t.nt >= 256 || (t.mt == 128 && t.nt == 128 && !async), two = t.nt >= (t.mt >= 256 ? 64 : 32);
+
+    return (struct warps){t.mt >= 256 ? 4 : t.mt >= 64 ? 2 : 1, four ? 4 : two ? 2 : 1};
+}
+
 enum err mma_fallback(const struct mma_shape *z, const struct device_desc *d, const struct space *s, struct config *out)
 {
     const struct tiling t = choose_tiling(z, d);
+    const struct warps warps = choose_warps(t, is_async(z, d));
     int64_t kt, stages;
 
     choose_stages(z, d, t, &kt, &stages);
@@ -187,12 +201,8 @@ enum err mma_fallback(const struct mma_shape *z, const struct device_desc *d, co
                  (const struct build_define[]){{"mt", t.mt},
                                                {"nt", t.nt},
                                                {"kt", kt},
-                                               {"wm", t.mt >= 256  ? 4
-                                                      : t.mt >= 64 ? 2
-                                                                   : 1},
-                                               {"wn", t.nt >= 256 || (t.mt == 128 && t.nt == 128 && !is_async(z, d)) ? 4
-                                                      : t.nt >= 32                                                   ? 2
-                                                                   : 1},
+                                               {"wm", warps.m},
+                                               {"wn", warps.n},
                                                {"stages", stages},
                                                {"ldm", 1},
                                                {"ahead", kt > 32},

@@ -20,6 +20,7 @@
 #define LEAST_BESIDE .1       /* of what takes less time than the slowest part, that is not hidden behind it */
 #define WAIT_CYCLES 500       /* of a stage that is not fetched ahead, for memory */
 #define BLOCK_CYCLES 2000     /* until the first words are there, and from the last product to the end */
+#define WORK_AGAIN .5         /* of work that is counted: how well groups fill a device is guessed */
 #define LAUNCH_CYCLES 3000    /* of a second kernel */
 #define OTHER_REGISTERS 28    /* of an item, besides sums, factors and words that wait */
 #define WARPS_HALF 1.2        /* that keep a multiprocessor half busy, with MANY_SUMS or more each */
@@ -152,12 +153,13 @@ static double whole_cycles(const struct layer *l, const struct strips_tile *t, c
     const double half = WARPS_HALF * (n->sums < MANY_SUMS ? (double)MANY_SUMS / (double)n->sums : 1);
     const double warps = (double)(resident * n->warps), busy = warps / (warps + half);
     const double waits = n->ahead ? 0 : (double)(CEIL(n->steps, split) * WAIT_CYCLES) / (double)resident;
+    const double work = group_cycles(l, t, n, split);
     const double parts = 8.0 * (double)(split * l->outputs) / (double)(COPY_BYTES * l->units);
 
     if (bytes > l->local_bytes)
         return INFINITY;
-    return (double)each * (group_cycles(l, t, n, split) / busy + waits) + (double)CEIL(each, resident) * BLOCK_CYCLES +
-           (split > 1 ? parts + LAUNCH_CYCLES : 0);
+    return (double)each * (work / busy + waits) + (double)CEIL(each, resident) * BLOCK_CYCLES +
+           (split > 1 ? parts + LAUNCH_CYCLES : 0) + WORK_AGAIN * work * (double)groups / (double)l->units;
 }
 
 /* As split_spread has it. */

@@ -93,7 +93,7 @@ static void program(struct build *b)
 const struct template conv2d_direct = {
     .id = "conv2d/direct",
     .stages = true,
-    .version = 6,
+    .version = 7,
     .summary = "GPU: tiles of input and weights in local memory, strips of outputs a work-item",
     .fit = fit_direct,
     .space = space_direct,
@@ -104,7 +104,7 @@ const struct template conv2d_direct = {
 const struct template conv2d_group = {
     .id = "conv2d/group",
     .stages = true,
-    .version = 6,
+    .version = 7,
     .summary = "GPU: the direct form with tiles over images and groups of channels",
     .fit = fit_group,
     .space = space_group,

@@ -187,7 +187,7 @@ static void program(struct build *b)
 const struct template conv2d_i8 = {
     .id = "conv2d/i8",
     .stages = true,
-    .version = 6,
+    .version = 7,
     .summary = "GPU: int8 by fours of channels, tiles in local memory",
     .fit = fit,
     .space = space,
@@ -198,7 +198,7 @@ const struct template conv2d_i8 = {
 const struct template conv2d_group_i8 = {
     .id = "conv2d/group_i8",
     .stages = true,
-    .version = 6,
+    .version = 7,
     .summary = "GPU: the int8 form with tiles over groups of channels",
     .fit = fit_group,
     .space = space,

@@ -7,6 +7,7 @@
 #define SHAPE "conv2d f32 n=1 c=5 h=10 w=9 k=7 r=3 s=3 pad=1"
 #define LONG "conv2d f32 n=1 c=600 h=10 w=9 k=7 r=3 s=3 pad=1"
 #define NHWC "conv2d f32 n=2 c=20 h=9 w=10 k=24 r=3 s=3 pad=1 layout=nhwc epilogue=bias_add"
+#define STRIDED "conv2d f32 n=2 c=24 h=15 w=14 k=40 r=1 s=1 stride=2,3 pad=1"
 #define GROUPED "conv2d f32 n=3 c=10 h=10 w=9 k=14 r=3 s=3 pad=1 groups=2"
 
 static const char *const shapes[] = {
@@ -19,6 +20,8 @@ static const char *const shapes[] = {
     "conv2d f32 n=1 c=32 h=16 w=16 k=64 r=2 s=2",                /* whole tiles of channels */
     "conv2d i8 n=2 c=7 h=9 w=8 k=17 r=5 s=3 stride=2,1 pad=2,1", /* no fours */
     NHWC,
+    STRIDED,
+    "conv2d i8 n=1 c=32 h=11 w=12 k=24 r=1 s=3 stride=2 pad=0,1 layout=nchw4c epilogue=bias_requant",
     "conv2d i8 n=1 c=16 h=8 w=7 k=18 r=1 s=1 layout=nhwc epilogue=bias_requant",
     "conv2d f16 n=2 c=12 h=7 w=9 k=16 r=3 s=3 stride=2 pad=1 groups=2 layout=nhwc",
     "conv2d f16 n=2 c=48 h=6 w=7 k=96 r=3 s=2 pad=1 groups=3 layout=nchw16c epilogue=bias", /* groups of whole blocks */
@@ -31,6 +34,9 @@ static const struct mutant mutants[] = {
     {"conv2d/direct", SHAPE, "unguarded tail", "if (of + l < F_SIZE)", "if (l < F_SIZE)"},
     {"conv2d/direct", SHAPE, "r and s swapped", "* RY_I + r) * RX_I + s) * W_ROW", "* RY_I + s) * RX_I + r) * W_ROW"},
     {"conv2d/direct", SHAPE, "uninitialised accumulator", "= SUMS_OF(0);", "= SUMS_OF(y[0]);"},
+    {"conv2d/direct", STRIDED, "rows between those that count", "row0 + i * ROW_STEP", "row0 + i", "dp4a"},
+    {"conv2d/direct", STRIDED, "columns as far apart as in the image", "#define COLUMN_APART (SW / COLUMN_STEP)",
+     "#define COLUMN_APART SW", "dp4a"},
     {"conv2d/direct", LONG, "a stage ahead over the one in use", "#define NEXT_W (turn_w ^ W_STAGE)",
      "#define NEXT_W turn_w", "dp4a"},
     {"conv2d/direct", LONG, "buffers that do not turn", "turn_x ^= DBUF_X * X_STAGED;", "turn_x ^= 0;", "dp4a"},

@@ -28,7 +28,6 @@
 #define MOST_PRODUCTS 1500 /* of an item and stage, unrolled */
 #define MOST_WORDS 12      /* of x that an item knows: MOST_HELD of strips.clh */
 #define MOST_SUMS 64
-#define LEAST_ITEMS 32
 #define MOST_ITEMS 256
 #define MOST_TERMS 160 /* of a stage */
 #define MOST_WINDOW 7  /* columns of a window that are staged whole */
@@ -43,7 +42,7 @@ struct values {
 struct layer {
     const struct conv_shape *z;
     const struct device_desc *d;
-    int64_t f, unit, c, groups, outputs, own_words, units, local_bytes;
+    int64_t f, unit, c, outputs, own_words, units, local_bytes;
     struct values splits;
 };
 
@@ -91,7 +90,7 @@ static struct counts counts_of(const struct layer *l, const struct strips_tile *
     n.words = CEIL(n.x_staged, n.items);
     n.vectors = CEIL(n.w_staged, 4 * n.items);
     n.ahead = n.steps > 1 && n.words + 4 * n.vectors <= STRIPS_MOST_AHEAD;
-    n.whole = z->n * l->groups * CEIL(l->f, f_tile) * CEIL(z->p, y_tile) * CEIL(z->q, x_tile);
+    n.whole = z->n * z->groups * CEIL(l->f, f_tile) * CEIL(z->p, y_tile) * CEIL(z->q, x_tile);
     return n;
 }
 
@@ -239,7 +238,6 @@ struct strips_tile strips_tile_of(const struct space *s, const struct conv_shape
         .f = space_int(s, &first, "size_f"),
         .unit = space_int(s, &first, "f_unit"),
         .c = space_int(s, &first, "size_sum_c"),
-        .groups = z->groups,
         .outputs = z->n * z->k * z->p * z->q,
         .own_words = (z->n * z->c * z->h * z->w + z->k * z->c / z->groups * z->r * z->s) *
                          space_int(s, &first, "elem_bytes") / 4 +
@@ -269,7 +267,7 @@ struct strips_tile strips_tile_of(const struct space *s, const struct conv_shape
                                                           .x_t = x_t.v[h],
                                                           .x_r = x_r.v[c]};
 
-                            if (items >= LEAST_ITEMS && items <= most_items)
+                            if (items <= most_items)
                                 try_stages(&l, t, &channels, &cycles, &best);
                         }
     return best;

@@ -7,6 +7,8 @@
 #   check_cuda_compile.sh --quick    a sample: of each template and type one config on one architecture, as the seed (--seed N,
 #                                    TUNE_TEST_SEED) has it
 #   check_cuda_compile.sh --budget   the machine code alone, each row of the table as it is now; 77 without nvdisasm
+#   check_cuda_compile.sh --networks the machine code of the defaults of all layers of the networks, batch 1 and 16, all types and
+#                                    layouts, with sums; some hours for all: --only conv2d/direct --sm 61,80 are minutes
 # Behind the compiles the machine code of the rows of docs/notes/sass.md is counted and held against their budgets, half a minute where
 # nothing is kept; left out, with words, where nvdisasm is neither installed (install_deps.sh --nvdisasm) nor TUNE_NVDISASM.
 # Rows of sm_61 want CUDA 12's compiler and disassembler (--nvrtc12, --nvdisasm12), else they are left out, with words.

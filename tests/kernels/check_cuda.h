@@ -97,8 +97,15 @@ struct check_sass {
     const char *only;     /* templates whose id contains this */
     struct nvrtc *nvrtcs[4];
     int n_nvrtcs, n_processes;
-    bool shows; /* each row as it is now */
+    bool shows;     /* each row as it is now */
+    const int *sms; /* with architectures here, the defaults of all layers of networks on them in place of the table */
+    int n_sms;
 };
+
+/* Calls `take` for each layer of the networks (kernels/networks), at batch 1 and 16, in all types and layouts, each
+ * once, with each template of its operator, whether it fits or not. ERR_NOMEM. */
+enum err check_layers(void (*take)(const char *template_id, const char *workload, void *arg), void *arg,
+                      struct why *why);
 
 /* Compiles and disassembles what each row of the table asks for, but what is kept, and tells which rows are not within
  * their budgets; adds to the two counts. ERR_NOT_FOUND, ERR_IO: of the table; ERR_NOMEM. */

@@ -74,6 +74,9 @@ static const struct cli_option options[] = {
     {.name = "nvdisasm", .kind = CLI_TEXT, .argument = "PATH", .help = "NVIDIA's disassembler"},
     {.name = "nvdisasm12", .kind = CLI_TEXT, .argument = "PATH", .help = "and CUDA 12's, for what is older than sm_75"},
     {.name = "budget", .kind = CLI_FLAG, .help = "machine code alone, each row of the table as it is now"},
+    {.name = "networks",
+     .kind = CLI_FLAG,
+     .help = "machine code alone, of the defaults of all layers of the networks at batch 1 and 16"},
     {0},
 };
 
@@ -459,17 +462,27 @@ static enum err find_compilers(struct check *c, struct why *why)
     return c->n_sms ? ERR_OK : ERR_NOT_FOUND;
 }
 
+static bool is_code_alone(const struct check *c)
+{
+    return cli_flag(&c->cli, "budget") || cli_flag(&c->cli, "networks");
+}
+
 /* Machine code, where a disassembler is given. */
 static enum err check_budgets(struct check *c)
 {
-    struct check_sass sass = {cli_text(&c->cli, "sass"),           cli_text(&c->cli, "nvdisasm"),
-                              cli_text(&c->cli, "nvdisasm12"),     cli_text(&c->cli, "only"),
-                              .n_nvrtcs = c->n_compilers,          .n_processes = (int)cli_int(&c->cli, "jobs"),
-                              .shows = cli_flag(&c->cli, "budget")};
+    struct check_sass sass = {cli_text(&c->cli, "sass"),
+                              cli_text(&c->cli, "nvdisasm"),
+                              cli_text(&c->cli, "nvdisasm12"),
+                              cli_text(&c->cli, "only"),
+                              .n_nvrtcs = c->n_compilers,
+                              .n_processes = (int)cli_int(&c->cli, "jobs"),
+                              .shows = is_code_alone(c),
+                              .sms = c->sms,
+                              .n_sms = cli_flag(&c->cli, "networks") ? c->n_sms : 0};
     struct why why = {""};
     enum err e;
 
-    if (!sass.table)
+    if (!sass.table && !sass.n_sms)
         return ERR_OK;
     if (!sass.nvdisasm) {
         printf("sass: left out: no nvdisasm here\n");
@@ -494,7 +507,7 @@ static int finish(struct check *c, enum err e)
         (void)fclose(c->table);
     coverage_print(&c->coverage, "configs that compile");
     coverage_fini(&c->coverage);
-    covered = cli_text(&c->cli, "only")[0] || cli_flag(&c->cli, "budget") || covers_architectures(c);
+    covered = cli_text(&c->cli, "only")[0] || is_code_alone(c) || covers_architectures(c);
     cli_fini(&c->cli);
     printf("%d passed, %d failed\n", c->n_passed, c->n_failed);
     return e || c->n_failed || !c->n_passed || !covered;
@@ -533,7 +546,7 @@ int main(int argc, char **argv)
     }
     if (!e)
         e = find_compilers(&c, &why);
-    if (!e && cli_flag(&c.cli, "budget") && !cli_text(&c.cli, "nvdisasm"))
+    if (!e && is_code_alone(&c) && !cli_text(&c.cli, "nvdisasm"))
         e = why_set(&why, ERR_NOT_FOUND, "no nvdisasm here");
     if (e == ERR_NOT_FOUND) {
         printf("skipped: %s\n", why.text);
@@ -551,7 +564,7 @@ int main(int argc, char **argv)
         fprintf(c.table,
                 "template\tversion\tsm\tworkload\tconfig\tkernel\tthreads\tregisters\tspill_bytes\tstack_bytes\t"
                 "shared_bytes\tdynamic_bytes\tcompile_ms\n");
-    if (!cli_flag(&c.cli, "budget"))
+    if (!is_code_alone(&c))
         e = check_all(&c);
     if (!e)
         e = check_budgets(&c);

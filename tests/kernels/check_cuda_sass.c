@@ -18,7 +18,6 @@
 
 #define MAX_BLOBS ((size_t)1 << 30)
 #define MAX_LISTING ((size_t)64 << 20)
-#define MAX_JOBS 1024
 #define MAX_S 300
 #define N_COLUMNS 11
 #define TEXT_BYTES 200
@@ -53,8 +52,8 @@ struct job {
 struct budgets {
     const struct check_sass *options;
     struct job *jobs;
-    size_t n, n_older; /* of them; left out, as nothing here compiles for them or reads it */
-    size_t *missing;   /* jobs to compile */
+    size_t cap, n, n_older; /* of them; left out, as nothing here compiles for them or reads it */
+    size_t *missing;        /* jobs to compile */
     struct blobs blobs;
     struct temp_dir temp;
 };
@@ -128,12 +127,12 @@ static enum err make_program(const struct budget *b, struct blobs *blobs, struct
 /* A job of one row and architecture; one that no compiler here makes code for is left out. */
 static void add_job(struct budgets *g, const struct budget *b)
 {
-    struct job *job = &g->jobs[g->n];
+    struct job *job;
     const struct nvrtc *nvrtc = NULL;
     struct why why = {""};
     char name[NVRTC_NAME_BYTES];
 
-    if (g->n == MAX_JOBS || !strstr(b->template_id, g->options->only) || !cuda_arch_find(b->sm))
+    if (!strstr(b->template_id, g->options->only) || !cuda_arch_find(b->sm))
         return;
     for (int i = 0; i < g->options->n_nvrtcs && !nvrtc; i++)
         if (!nvrtc_supports(g->options->nvrtcs[i], b->sm, NULL))
@@ -142,6 +141,13 @@ static void add_job(struct budgets *g, const struct budget *b)
         g->n_older += b->sm < OLDER;
         return;
     }
+    if (g->n == g->cap) {
+        g->cap = g->cap ? 2 * g->cap : 256;
+        g->jobs = realloc(g->jobs, g->cap * sizeof *g->jobs);
+        if (!g->jobs)
+            abort();
+    }
+    job = &g->jobs[g->n];
     *job = (struct job){.budget = *b, .nvrtc = nvrtc_path(nvrtc)};
     if (make_program(b, &g->blobs, &job->p, &why))
         snprintf(job->words, sizeof job->words, "no program: %.200s", why.text[0] ? why.text : "no words");
@@ -189,6 +195,33 @@ static enum err read_table(struct budgets *g, struct why *why)
     }
     buf_fini(&text);
     return e;
+}
+
+/* A layer's default, of which nothing is asked, on each architecture where the template is searched. */
+static void add_layer(const char *template_id, const char *workload, void *arg)
+{
+    struct budgets *g = arg;
+    struct budget b = {.config = "default",
+                       .registers = -1,
+                       .spill_bytes = -1,
+                       .math_percent = -1,
+                       .a_copy = -1,
+                       .ahead_percent = -1,
+                       .copy_bytes = -1,
+                       .store_bytes = -1};
+
+    snprintf(b.template_id, sizeof b.template_id, "%s", template_id);
+    snprintf(b.workload, sizeof b.workload, "%s", workload);
+    for (int i = 0; i < g->options->n_sms; i++) {
+        const struct template *t = template_find(template_id);
+        struct device_desc d;
+        struct workload w;
+
+        b.sm = g->options->sms[i];
+        cuda_arch_describe(cuda_arch_find(b.sm), units_of(b.sm), &d);
+        if (!workload_parse(workload, &w, NULL) && t->fit(&w, &d, NULL) > FIT_BASELINE)
+            add_job(g, &b);
+    }
 }
 
 /* Runs the disassembler over a cubin. */
@@ -319,11 +352,20 @@ static bool within(const struct budget *b, const char *what, int value, int budg
     return good;
 }
 
+static int percent_of(const struct sass_counts *c)
+{
+    return c->n_loop ? 100 * c->n_math / c->n_loop : 0;
+}
+
+static int a_copy_of(const struct sass_counts *c)
+{
+    return c->n_copies ? (c->n_copying + c->n_copies - 1) / c->n_copies : 0;
+}
+
 static bool judge(const struct budgets *g, const struct budget *b, const struct found *f)
 {
     const struct sass_counts *c = &f->counts;
-    const int percent = c->n_loop ? 100 * c->n_math / c->n_loop : 0;
-    const int a_copy = c->n_copies ? (c->n_copying + c->n_copies - 1) / c->n_copies : 0;
+    const int percent = percent_of(c), a_copy = a_copy_of(c);
     bool good = within(b, "registers", f->registers, b->registers, false);
 
     good &= within(b, "spilled bytes", f->spill_bytes, b->spill_bytes, false);
@@ -339,16 +381,94 @@ static bool judge(const struct budgets *g, const struct budget *b, const struct 
     return good;
 }
 
+/* The rows of one template, type, layout and architecture. */
+struct kind {
+    char name[2 * TEXT_BYTES];
+    int n, n_spilling, most_spilled, most_registers, n_copying;
+    int *math, *a_copy, *ahead; /* sorted when they are told; of those with copies the last two */
+};
+
+static void kind_of(const struct budget *b, char *out, size_t n)
+{
+    const char *dtype = strchr(b->workload, ' '), *layout = strstr(b->workload, "layout=");
+
+    snprintf(out, n, "%s |%.*s%s%.*s | %d", b->template_id, (int)strcspn(dtype + 1, " ") + 1, dtype, layout ? " " : "",
+             layout ? (int)strcspn(layout + 7, " ") : 0, layout ? layout + 7 : "", b->sm);
+}
+
+static int compare(const void *a, const void *b)
+{
+    const int left = *(const int *)a, right = *(const int *)b;
+
+    return (left > right) - (left < right);
+}
+
+static void tell_kind(struct kind *k)
+{
+    qsort(k->math, (size_t)k->n, sizeof *k->math, compare);
+    qsort(k->a_copy, (size_t)k->n_copying, sizeof *k->a_copy, compare);
+    qsort(k->ahead, (size_t)k->n_copying, sizeof *k->ahead, compare);
+    printf("| %s | %d | %d | %d | %d | %d %d %d", k->name, k->n, k->most_registers, k->n_spilling, k->most_spilled,
+           k->math[0], k->math[k->n / 2], k->math[k->n - 1]);
+    if (k->n_copying)
+        printf(" | %d %d | %d %d |\n", k->a_copy[k->n_copying / 2], k->a_copy[k->n_copying - 1], k->ahead[0],
+               k->ahead[k->n_copying / 2]);
+    else
+        printf(" | - | - |\n");
+}
+
+/* Rows whose numbers were found, a line for each kind. */
+static void sum_up(const struct budgets *g)
+{
+    struct kind k = {.math = calloc(3 * g->n + 1, sizeof *k.math)};
+    bool *told = calloc(g->n + 1, sizeof *told);
+
+    if (!k.math || !told)
+        abort();
+    k.a_copy = k.math + g->n;
+    k.ahead = k.a_copy + g->n;
+    printf("| template | type | sm | layers | registers, most | spilling | bytes, most | math: least, median, most | a "
+           "copy: median, most | ahead: least, median |\n");
+    for (size_t first = 0; first < g->n; first++) {
+        if (told[first])
+            continue;
+        k = (struct kind){.math = k.math, .a_copy = k.a_copy, .ahead = k.ahead};
+        kind_of(&g->jobs[first].budget, k.name, sizeof k.name);
+        for (size_t i = first; i < g->n; i++) {
+            char name[sizeof k.name];
+            struct found f;
+
+            kind_of(&g->jobs[i].budget, name, sizeof name);
+            if (told[i] || strcmp(name, k.name) != 0)
+                continue;
+            told[i] = true;
+            if (!read_found(g->jobs[i].found, &f))
+                continue;
+            k.math[k.n++] = percent_of(&f.counts);
+            k.n_spilling += f.spill_bytes > 0;
+            k.most_spilled = f.spill_bytes > k.most_spilled ? f.spill_bytes : k.most_spilled;
+            k.most_registers = f.registers > k.most_registers ? f.registers : k.most_registers;
+            if (f.counts.n_copies) {
+                k.a_copy[k.n_copying] = a_copy_of(&f.counts);
+                k.ahead[k.n_copying++] = f.counts.ahead_percent;
+            }
+        }
+        if (k.n)
+            tell_kind(&k);
+    }
+    free(k.math);
+    free(told);
+}
+
 enum err check_sass(const struct check_sass *options, const struct verdicts *kept, int *n_passed, int *n_failed,
                     struct why *why)
 {
-    struct budgets g = {.options = options, .jobs = calloc(MAX_JOBS, sizeof *g.jobs), .temp = {.path = ""}};
+    struct budgets g = {.options = options, .temp = {.path = ""}};
     int passed = 0;
-    enum err e = g.jobs ? ERR_OK : ERR_NOMEM;
+    enum err e;
 
     blobs_init(&g.blobs, MAX_BLOBS);
-    if (!e)
-        e = read_table(&g, why);
+    e = options->n_sms ? check_layers(add_layer, &g, why) : read_table(&g, why);
     if (!e)
         e = find_missing(&g, kept, why);
     for (size_t i = 0; !e && i < g.n; i++) {
@@ -361,6 +481,8 @@ enum err check_sass(const struct check_sass *options, const struct verdicts *kep
             printf("FAILED sass: %s | %s | %s | sm_%d: %s\n", job->budget.template_id, job->budget.workload,
                    job->budget.config, job->budget.sm, job->words);
     }
+    if (!e && options->n_sms)
+        sum_up(&g);
     if (!e)
         printf("sass: %d of %zu within their budgets\n", passed, g.n);
     if (!e && g.n_older)

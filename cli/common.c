@@ -4,6 +4,7 @@
 #include "core/entropy.h"
 #include "core/clock.h"
 #include "kernels/expect.h"
+#include "kernels/images.h"
 #include "kernels/graph_range.h"
 #include "kernels/graph_work.h"
 #include "kernels/network.h"
@@ -355,6 +356,8 @@ static enum err add_whole_network(struct job *j, const struct cli *c, struct why
     assert(t >= 0);
     if (!e)
         e = graph_layouts_named(cli_text(c, "layout"), &layouts, why);
+    if (!e && !cli_text(c, "layout"))
+        layouts &= ~(1u << IMAGES_NHWC); /* which is for GPUs' own instructions: where it is asked for */
     if (!e)
         e = cmd_range(c, &range, why);
     for (size_t i = range ? range->n_buckets : 0; i-- > 0 && !e;)

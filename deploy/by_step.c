@@ -45,7 +45,7 @@ static enum err no_memory(struct why *why)
 static int layout_of(const struct graph *g, size_t i)
 {
     const unsigned can = graph_node_layouts(g, i, DTYPE_F32);
-    int layout = GRAPH_LAYOUTS - 1;
+    int layout = IMAGES_NCHW16C;
 
     while (layout > 0 && !(can >> layout & 1))
         layout--;
@@ -322,7 +322,7 @@ bool by_step_read(const struct by_step *r, int i_node, float *out)
     t = &r->lowered.tensors[r->of_node[i_node]];
     from = bytes_of(r, (size_t)r->of_node[i_node]);
     s = &r->g->nodes[t->i_node].shape;
-    lanes = images_lanes(t->layout);
+    lanes = images_lanes(t->layout, s->rank == 4 ? s->dim[1] : 1);
     pixels = s->rank == 4 ? s->dim[2] * s->dim[3] : 1;
     n = graph_elems(&r->g->nodes[i_node].shape);
     for (int64_t i = 0; i < n; i++) {

@@ -42,15 +42,25 @@ struct pricing {
     size_t *first, *readers; /* of node i: readers[first[i]] to readers[first[i + 1] - 1] */
 };
 
+/* An index is a number of one digit a variable. */
+static size_t weight_of_digit(int k)
+{
+    size_t n = 1;
+
+    assert(k >= 0 && k <= LAYOUTS_MAX_SCOPE);
+    while (k-- > 0)
+        n *= GRAPH_LAYOUTS;
+    return n;
+}
+
 static size_t table_size(const struct table *t)
 {
-    assert(t->n_vars >= 0 && t->n_vars <= LAYOUTS_MAX_SCOPE);
-    return (size_t)1 << (2 * t->n_vars);
+    return weight_of_digit(t->n_vars);
 }
 
 static int digit(size_t index, int k)
 {
-    return (int)(index >> (2 * k) & 3);
+    return (int)(index / weight_of_digit(k) % GRAPH_LAYOUTS);
 }
 
 static bool table_has(const struct table *t, int var)
@@ -328,8 +338,8 @@ static size_t entry(const struct table *t, const int *value)
 {
     size_t index = 0;
 
-    for (int k = 0; k < t->n_vars; k++)
-        index |= (size_t)value[t->var[k]] << (2 * k);
+    for (int k = t->n_vars; k-- > 0;)
+        index = index * GRAPH_LAYOUTS + (size_t)value[t->var[k]];
     assert(index < table_size(t));
     return index;
 }

@@ -433,7 +433,7 @@ struct build_knob build_vectors(int64_t lanes)
     struct build_knob k = {"vec", {1}};
     size_t n = 1;
 
-    for (int64_t v = 2; v <= lanes; v *= 2)
+    for (int64_t v = 2; v <= 16 && lanes % v == 0; v *= 2)
         k.values[n++] = v;
     assert(n < sizeof k.values / sizeof k.values[0]);
     k.values[n] = BUILD_END;

@@ -96,13 +96,14 @@ void graph_eltwise_sizes(const struct graph *g, size_t i, enum dtype t, int layo
 {
     const struct graph_node *node = &g->nodes[i];
     int64_t all[GRAPH_MAX_INPUTS + 1][MAX_DIMS];
+    const int64_t lanes = node->shape.rank == 4 ? images_lanes(layout, node->shape.dim[1]) : 1;
     bool has_weights = false;
     int n;
 
     (void)t;
-    spread(&node->shape, node->shape.rank, images_lanes(layout), all[0]);
+    spread(&node->shape, node->shape.rank, lanes, all[0]);
     for (int k = 0; k < node->n_in; k++)
-        spread(&g->nodes[node->in[k]].shape, node->shape.rank, images_lanes(layout), all[k + 1]);
+        spread(&g->nodes[node->in[k]].shape, node->shape.rank, lanes, all[k + 1]);
     n = merge(all, node->n_in, node->shape.rank + 1);
     for (int k = 0; k <= node->n_in; k++)
         if (k == 0 || memcmp(all[k], all[0], (size_t)n * sizeof all[0][0]) != 0) {

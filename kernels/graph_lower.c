@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const int lanes_of[GRAPH_LAYOUTS] = {1, 4, 8, 16};
-
 /* Those of images; a tensor of another rank is dense whatever the layout. */
 static bool is_images(const struct graph_shape *s)
 {
@@ -26,7 +24,7 @@ static int fitting(const struct graph *g, size_t i, int layout)
     const struct graph_shape *s = &g->nodes[i].shape;
 
     assert(i < g->n_nodes && layout >= 0 && layout < GRAPH_LAYOUTS);
-    return is_images(s) && s->dim[1] % lanes_of[layout] == 0 ? layout : 0;
+    return is_images(s) && s->dim[1] % images_block(layout) == 0 ? layout : IMAGES_NCHW;
 }
 
 bool graph_has_kernel(const struct graph *g, size_t i)
@@ -41,7 +39,7 @@ static bool fits(const struct graph *g, size_t i, int layout)
     const struct graph_node *n = &g->nodes[i];
 
     if (n->op == GRAPH_ELTWISE)
-        return graph_eltwise_fits(g, i, lanes_of[layout]);
+        return fitting(g, i, layout) && graph_eltwise_fits(g, i, (int)images_lanes(layout, n->shape.dim[1]));
     if (n->op == GRAPH_CONCAT)
         return fitting(g, (size_t)n->in[0], layout) && fitting(g, (size_t)n->in[1], layout);
     return fitting(g, i, layout) || fitting(g, (size_t)n->in[0], layout);
@@ -49,14 +47,17 @@ static bool fits(const struct graph *g, size_t i, int layout)
 
 unsigned graph_node_layouts(const struct graph *g, size_t i, enum dtype t)
 {
-    unsigned bits = 1;
+    const unsigned plain = 1u << IMAGES_NCHW;
+    unsigned bits = plain;
 
     if (!graph_rules[g->nodes[i].op].blocks)
         return bits;
     for (int l = 1; l < GRAPH_LAYOUTS; l++)
         if (fits(g, i, l))
             bits |= 1u << l;
-    return dtype_is_bytes(graph_dtype(g, i, t)) && g->nodes[i].op != GRAPH_QUANTIZE && (bits & ~1u) ? bits & ~1u : bits;
+    if (dtype_is_bytes(graph_dtype(g, i, t)) && g->nodes[i].op != GRAPH_QUANTIZE && bits & ~(plain | 1u << IMAGES_NHWC))
+        bits &= ~plain;
+    return bits;
 }
 
 int graph_gives(const struct graph *g, size_t i, int layout)
@@ -91,7 +92,7 @@ bool graph_differs(const struct graph *g, size_t i, int from, int to)
 {
     const struct graph_shape *s = &g->nodes[i].shape;
 
-    return from != to && is_images(s) && s->dim[2] * s->dim[3] > 1;
+    return from != to && is_images(s) && s->dim[1] > 1 && s->dim[2] * s->dim[3] > 1;
 }
 
 /* Appends the canonical form of a text. */
@@ -306,10 +307,12 @@ static void make_part(struct lowered *l, int t, int of, int64_t at)
     l->tensors[of].has_parts = true;
 }
 
-/* One behind the other in memory: then they are written there in the first place. */
-static bool joins_in_place(const struct lowered *l, const struct graph_node *n, const int *in)
+/* One behind the other in memory: then they are written there in the first place. In nhwc those of a pixel are. */
+static bool joins_in_place(const struct lowered *l, const struct graph_node *n, const int *in, int gives)
 {
-    return n->op == GRAPH_CONCAT && n->shape.dim[0] == 1 && in[0] != in[1] && may_be_part(l, in[0], 0) &&
+    const bool apart = n->shape.dim[0] > 1 || (gives == IMAGES_NHWC && n->shape.dim[2] * n->shape.dim[3] > 1);
+
+    return n->op == GRAPH_CONCAT && !apart && in[0] != in[1] && may_be_part(l, in[0], 0) &&
            may_be_part(l, in[1], l->tensors[in[0]].n_bytes);
 }
 
@@ -325,7 +328,7 @@ static int64_t piece_at(const struct workload *w)
 static int in_place(struct lowered *l, size_t i, const int *in, int gives, const char *workload)
 {
     const struct graph_node *n = &l->graph->nodes[i];
-    const bool joins = joins_in_place(l, n, in);
+    const bool joins = joins_in_place(l, n, in, gives);
     struct workload w;
     int64_t at = -1;
     int t;

@@ -12,13 +12,14 @@
 #include "core/buf.h"
 #include "core/err.h"
 #include "kernels/graph.h"
+#include "kernels/images.h"
 #include "kernels/operator.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define GRAPH_LAYOUTS 4 /* images_layouts: nchw nchw4c nchw8c nchw16c, by position */
+#define GRAPH_LAYOUTS IMAGES_LAYOUTS /* images_layouts, by position */
 
 /* Is there something to be run for node `i`? Not for inputs, nor for other shapes of the same elements. */
 bool graph_has_kernel(const struct graph *g, size_t i);

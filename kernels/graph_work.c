@@ -186,12 +186,12 @@ enum err graph_layouts_named(const char *list, unsigned *out, struct why *why)
         while (l < GRAPH_LAYOUTS && (strlen(images_layouts[l]) != n || strncmp(images_layouts[l], p, n) != 0))
             l++;
         if (l == GRAPH_LAYOUTS)
-            return why_set(why, ERR_INPUT, "layout '%.20s': expected some of nchw,nchw4c,nchw8c,nchw16c", p);
+            return why_set(why, ERR_INPUT, "layout '%.20s': expected some of nchw,nchw4c,nchw8c,nchw16c,nhwc", p);
         bits |= 1u << l;
         p += n + (p[n] == ',');
     }
     if (!bits)
-        return why_set(why, ERR_INPUT, "expected some of nchw,nchw4c,nchw8c,nchw16c");
+        return why_set(why, ERR_INPUT, "expected some of nchw,nchw4c,nchw8c,nchw16c,nhwc");
     *out = bits;
     return ERR_OK;
 }

@@ -8,31 +8,38 @@
 
 #define MAX_ELEMS (((int64_t)1 << 31) - 1)
 
-const char *const images_layouts[] = {"nchw", "nchw4c", "nchw8c", "nchw16c", NULL};
+const char *const images_layouts[] = {"nchw", "nchw4c", "nchw8c", "nchw16c", "nhwc", NULL};
 
-int64_t images_lanes(int64_t word)
+int64_t images_block(int64_t word)
 {
-    static const int64_t lanes[] = {1, 4, 8, 16};
+    static const int64_t blocks[IMAGES_LAYOUTS] = {1, 4, 8, 16, 1};
 
-    assert(word >= 0 && word < 4);
-    return lanes[word];
+    assert(word >= 0 && word < IMAGES_LAYOUTS);
+    return blocks[word];
 }
 
-struct images images_of(const struct workload *w, int64_t lanes)
+int64_t images_lanes(int64_t word, int64_t c)
 {
-    assert(lanes > 0);
-    return (struct images){workload_get(w, "n"), workload_get(w, "c"), workload_get(w, "h"), workload_get(w, "w"),
-                           lanes};
+    const int64_t block = images_block(word);
+
+    return word == IMAGES_NHWC ? c : c % block ? 1 : block;
+}
+
+struct images images_of(const struct workload *w, int64_t word)
+{
+    const int64_t c = workload_get(w, "c");
+
+    return (struct images){workload_get(w, "n"), c, workload_get(w, "h"), workload_get(w, "w"), images_lanes(word, c)};
 }
 
 enum err images_check_layout(const struct workload *w, const char *key, struct why *why)
 {
-    const int64_t word = workload_get(w, key), lanes = images_lanes(word), c = workload_get(w, "c");
+    const int64_t word = workload_get(w, key), c = workload_get(w, "c");
 
-    if (c % lanes == 0)
+    if (c % images_block(word) == 0)
         return ERR_OK;
     return why_set(why, ERR_INPUT, "%s: %s=%s needs c in multiples of %lld, not c=%lld", w->op->name, key,
-                   images_layouts[word], (long long)lanes, (long long)c);
+                   images_layouts[word], (long long)images_block(word), (long long)c);
 }
 
 enum err images_check_elems(const struct workload *w, const char *tensor, const int64_t shape[4], struct why *why)
@@ -47,17 +54,15 @@ enum err images_check_elems(const struct workload *w, const char *tensor, const 
     return ERR_OK;
 }
 
-struct tensor images_tensor(const char *name, enum buffer_role role, enum dtype t, int64_t lanes,
-                            const int64_t shape[4])
+struct tensor images_tensor(const char *name, enum buffer_role role, enum dtype t, int64_t word, const int64_t shape[4])
 {
-    struct tensor x = {.name = name, .role = role, .dtype = t, .n_dims = 4, .layout = images_layouts[0]};
+    struct tensor x = {.name = name, .role = role, .dtype = t, .n_dims = 4, .layout = images_layouts[IMAGES_NCHW]};
+    const int64_t lanes = images_lanes(word, shape[1]);
 
-    assert(lanes > 0 && shape[1] % lanes == 0);
     memcpy(x.shape, shape, 4 * sizeof shape[0]);
     x.n_elems = shape[0] * shape[1] * shape[2] * shape[3];
-    if (lanes > 1) {
-        assert(lanes == 4 || lanes == 8 || lanes == 16);
-        x.layout = images_layouts[lanes == 4 ? 1 : lanes == 8 ? 2 : 3];
+    if (lanes > 1 || word == IMAGES_NHWC) {
+        x.layout = images_layouts[word];
         x.n_dims = 5;
         x.shape[1] /= lanes;
         x.shape[4] = lanes;

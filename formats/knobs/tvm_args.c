@@ -445,7 +445,7 @@ static enum err layout_within(const struct tvm_task *t, const struct workload *w
 
     if (layout == 0 || by_fours)
         return ERR_OK;
-    return why_set(why, ERR_UNSUPPORTED, "%s has no layout=%s", t->name, conv_layouts[layout]);
+    return why_set(why, ERR_UNSUPPORTED, "%s has no layout=%s", t->name, images_layouts[layout]);
 }
 
 enum err tvm_args(const struct tvm_task *t, const struct workload *w, cJSON **out, struct why *why)

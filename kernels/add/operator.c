@@ -18,7 +18,7 @@ static const struct operator_key keys[] = {
 
 static struct images shape_of(const struct workload *w)
 {
-    return images_of(w, images_lanes(workload_get(w, "layout")));
+    return images_of(w, workload_get(w, "layout"));
 }
 
 int64_t add_elems(const struct workload *w)
@@ -30,7 +30,7 @@ int64_t add_elems(const struct workload *w)
 
 static enum err check(const struct workload *w, struct why *why)
 {
-    const struct images s = images_of(w, 1);
+    const struct images s = shape_of(w);
     const enum err e = images_check_layout(w, "layout", why);
 
     return e ? e : images_check_elems(w, "y", (const int64_t[]){s.n, s.c, s.h, s.w}, why);
@@ -46,11 +46,11 @@ static double flops(const struct workload *w)
 static size_t tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_TENSORS])
 {
     const struct images s = shape_of(w);
-    const int64_t shape[] = {s.n, s.c, s.h, s.w};
+    const int64_t shape[] = {s.n, s.c, s.h, s.w}, layout = workload_get(w, "layout");
 
-    out[0] = images_tensor("a", ROLE_INPUT, w->dtype, s.lanes, shape);
-    out[1] = images_tensor("b", ROLE_INPUT, w->dtype, s.lanes, shape);
-    out[2] = images_tensor("y", ROLE_OUTPUT, w->dtype, s.lanes, shape);
+    out[0] = images_tensor("a", ROLE_INPUT, w->dtype, layout, shape);
+    out[1] = images_tensor("b", ROLE_INPUT, w->dtype, layout, shape);
+    out[2] = images_tensor("y", ROLE_OUTPUT, w->dtype, layout, shape);
     if (!dtype_is_bytes(w->dtype)) {
         tensor_fills(&out[0], SEED_X, 1000, 1);
         tensor_fills(&out[1], SEED_RESIDUAL, 1000, 1);

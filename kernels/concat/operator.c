@@ -16,9 +16,11 @@ static const struct operator_key keys[] = {
 /* Shape of y. */
 static struct images shape_of(const struct workload *w)
 {
-    struct images s = images_of(w, images_lanes(workload_get(w, "layout")));
+    const int64_t layout = workload_get(w, "layout");
+    struct images s = images_of(w, layout);
 
     s.c += workload_get(w, "c2");
+    s.lanes = images_lanes(layout, s.c);
     return s;
 }
 
@@ -32,11 +34,12 @@ int64_t concat_elems(const struct workload *w)
 static enum err check(const struct workload *w, struct why *why)
 {
     const struct images s = shape_of(w);
+    const int64_t layout = workload_get(w, "layout"), c2 = workload_get(w, "c2");
     enum err e = images_check_layout(w, "layout", why);
 
-    if (!e && s.c % s.lanes)
+    if (!e && c2 % images_block(layout))
         e = why_set(why, ERR_INPUT, "concat: layout=%s needs c2 in multiples of %lld, not c2=%lld",
-                    images_layouts[workload_get(w, "layout")], (long long)s.lanes, (long long)workload_get(w, "c2"));
+                    images_layouts[layout], (long long)images_block(layout), (long long)c2);
     return e ? e : images_check_elems(w, "y", (const int64_t[]){s.n, s.c, s.h, s.w}, why);
 }
 
@@ -49,11 +52,11 @@ static double flops(const struct workload *w)
 static size_t tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_TENSORS])
 {
     const struct images s = shape_of(w);
-    const int64_t c = workload_get(w, "c");
+    const int64_t c = workload_get(w, "c"), layout = workload_get(w, "layout");
 
-    out[0] = images_tensor("a", ROLE_INPUT, w->dtype, s.lanes, (const int64_t[]){s.n, c, s.h, s.w});
-    out[1] = images_tensor("b", ROLE_INPUT, w->dtype, s.lanes, (const int64_t[]){s.n, s.c - c, s.h, s.w});
-    out[2] = images_tensor("y", ROLE_OUTPUT, w->dtype, s.lanes, (const int64_t[]){s.n, s.c, s.h, s.w});
+    out[0] = images_tensor("a", ROLE_INPUT, w->dtype, layout, (const int64_t[]){s.n, c, s.h, s.w});
+    out[1] = images_tensor("b", ROLE_INPUT, w->dtype, layout, (const int64_t[]){s.n, s.c - c, s.h, s.w});
+    out[2] = images_tensor("y", ROLE_OUTPUT, w->dtype, layout, (const int64_t[]){s.n, s.c, s.h, s.w});
     if (w->dtype == DTYPE_U8) {
         byte_fills(&out[0], SEED_X);
         byte_fills(&out[1], SEED_RESIDUAL);
@@ -66,7 +69,7 @@ static size_t tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_T
 
 struct concat_ref {
     struct images s;
-    int64_t c; /* channels of a */
+    int64_t layout, c; /* channels of a */
     struct glue_data data;
 };
 
@@ -80,14 +83,15 @@ static double element(const void *arg, bool is_exact, int64_t index, double *sca
     const int64_t channel = index / lanes / area * lanes % s->c + index % lanes, image = index / (s->c * area);
     const bool in_b = channel >= ref->c;
     const int64_t c = in_b ? s->c - ref->c : ref->c, k = in_b ? channel - ref->c : channel;
+    const int64_t own = images_lanes(ref->layout, c); /* lanes of a or b */
 
     *scale = 1;
-    return (double)ref->data.of[is_exact][in_b][((image * c + k) / lanes * area + pixel) * lanes + k % lanes];
+    return (double)ref->data.of[is_exact][in_b][((image * c + k) / own * area + pixel) * own + k % own];
 }
 
 static enum err reference(const struct workload *w, enum exact_data data, struct expected *e)
 {
-    struct concat_ref ref = {shape_of(w), workload_get(w, "c"), {{{NULL}}}};
+    struct concat_ref ref = {shape_of(w), workload_get(w, "layout"), workload_get(w, "c"), {{{NULL}}}};
     enum err failed = glue_data_make(e, (const char *const[GLUE_MAX_TENSORS]){"a", "b"}, &ref.data);
 
     (void)data;
@@ -100,7 +104,8 @@ static enum err reference(const struct workload *w, enum exact_data data, struct
 void concat_launch(struct build *b, const char *kernel, int64_t n_groups, int64_t group)
 {
     const int64_t grid[] = {n_groups, 1, 1}, block[] = {group, 1, 1};
-    const int64_t area = workload_get(b->w, "h") * workload_get(b->w, "w");
+    const int64_t area =
+        workload_get(b->w, "layout") == IMAGES_NHWC ? 1 : workload_get(b->w, "h") * workload_get(b->w, "w");
 
     build_define(b, "N", concat_elems(b->w));
     build_define(b, "A", workload_get(b->w, "c") * area);

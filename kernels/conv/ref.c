@@ -381,7 +381,7 @@ struct columns {
 
 static struct columns columns_of(const struct conv_shape *s)
 {
-    if (s->channels_last)
+    if (s->layout == IMAGES_NHWC)
         return (struct columns){s->n * s->p * s->q, s->k, 1};
     return (struct columns){s->n, s->k / s->y_lanes, s->p * s->q * s->y_lanes};
 }
@@ -429,7 +429,8 @@ enum err conv_reference_of(const struct workload *w, const struct conv_data *exa
 /* Can output channels repeat a few? Of groups only where each has one: its inputs repeat with it. */
 static bool folds(const struct conv_shape *s)
 {
-    return s->groups == 1 || (!s->channels_last && s->groups == s->c && s->groups == s->k && s->x_lanes == s->y_lanes);
+    return s->groups == 1 ||
+           (s->layout != IMAGES_NHWC && s->groups == s->c && s->groups == s->k && s->x_lanes == s->y_lanes);
 }
 
 void conv_fold_channels(const struct workload *w, const struct conv_shape *s, struct expected *e)

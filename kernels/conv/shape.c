@@ -14,8 +14,6 @@
 #define MAX_ELEMS (((int64_t)1 << 31) - 1)
 
 const char *const conv_accs[] = {"f32", "f16", NULL};
-const char *const conv_layouts[] = {"nchw", "nchw4c", "nchw8c", "nchw16c", "nhwc", NULL};
-#define LAYOUT_NHWC 4
 
 static int64_t extent(int64_t size, int64_t before, int64_t after, int64_t window, int64_t dilation, int64_t stride)
 {
@@ -33,7 +31,6 @@ static int64_t get_or(const struct workload *w, const char *key, int64_t otherwi
 
 struct conv_shape conv_shape_of(const struct workload *w)
 {
-    const int64_t layout = get_or(w, "layout", 0), lanes = layout == LAYOUT_NHWC ? 1 : images_lanes(layout);
     const int64_t c = workload_get(w, "c");
     const bool depthwise = workload_has(w, "mult"), pools = !depthwise && !workload_has(w, "k");
     struct conv_shape s = {.n = workload_get(w, "n"),
@@ -59,9 +56,9 @@ struct conv_shape conv_shape_of(const struct workload *w)
     s.right = workload_part(w, "pad", 3);
     s.p = extent(s.h, s.top, s.bottom, s.r, s.dil_h, s.stride_h);
     s.q = extent(s.w, s.left, s.right, s.s, s.dil_w, s.stride_w);
-    s.channels_last = layout == LAYOUT_NHWC;
-    s.x_lanes = s.channels_last ? s.c : s.c % lanes ? 1 : lanes;
-    s.y_lanes = s.channels_last ? s.k : s.k % lanes ? 1 : lanes;
+    s.layout = get_or(w, "layout", IMAGES_NCHW);
+    s.x_lanes = images_lanes(s.layout, s.c);
+    s.y_lanes = images_lanes(s.layout, s.k);
     assert(s.groups > 0 && s.c % s.x_lanes == 0 && s.k % s.y_lanes == 0);
     return s;
 }
@@ -121,12 +118,11 @@ static enum err check_sizes(const struct workload *w, const struct conv_shape *s
 
 static enum err check_layout(const struct workload *w, const struct conv_shape *s, struct why *why)
 {
-    const int64_t i = get_or(w, "layout", 0);
-
-    if (i && !s->channels_last && s->x_lanes == 1 && s->y_lanes == 1)
+    if (images_block(s->layout) > 1 && s->x_lanes == 1 && s->y_lanes == 1)
         return why_set(why, ERR_INPUT,
                        "%s: layout=%s needs input or output channels in multiples of %lld, not %lld and %lld",
-                       w->op->name, images_layouts[i], (long long)images_lanes(i), (long long)s->c, (long long)s->k);
+                       w->op->name, images_layouts[s->layout], (long long)images_block(s->layout), (long long)s->c,
+                       (long long)s->k);
     return ERR_OK;
 }
 
@@ -158,31 +154,16 @@ static struct tensor tensor4(const char *name, enum buffer_role role, enum dtype
     return x;
 }
 
-/* x or y; nhwc is one block of all channels: [n][1][h][w][c]. */
-static struct tensor image_tensor(const char *name, enum buffer_role role, enum dtype t, const struct conv_shape *s,
-                                  int64_t lanes, const int64_t shape[4])
-{
-    struct tensor x;
-
-    if (!s->channels_last)
-        return images_tensor(name, role, t, lanes, shape);
-    x = tensor4(name, role, t, conv_layouts[LAYOUT_NHWC], (const int64_t[]){shape[0], 1, shape[2], shape[3]});
-    x.shape[4] = shape[1];
-    x.n_elems *= shape[1];
-    x.n_dims = 5;
-    return x;
-}
-
 size_t conv_tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_TENSORS])
 {
     const struct conv_shape s = conv_shape_of(w);
     const bool has_epilogue = workload_has(w, "epilogue");
     const enum dtype y = has_epilogue ? epilogue_output_dtype(w) : dtype_is_bytes(w->dtype) ? DTYPE_I32 : w->dtype;
 
-    out[0] = image_tensor("x", ROLE_INPUT, w->dtype, &s, s.x_lanes, (const int64_t[]){s.n, s.c, s.h, s.w});
+    out[0] = images_tensor("x", ROLE_INPUT, w->dtype, s.layout, (const int64_t[]){s.n, s.c, s.h, s.w});
     out[1] =
         tensor4("w", ROLE_WEIGHT, dtype_of_weights(w->dtype), "kcrs", (const int64_t[]){s.k, s.c / s.groups, s.r, s.s});
-    out[2] = image_tensor("y", ROLE_OUTPUT, y, &s, s.y_lanes, (const int64_t[]){s.n, s.k, s.p, s.q});
+    out[2] = images_tensor("y", ROLE_OUTPUT, y, s.layout, (const int64_t[]){s.n, s.k, s.p, s.q});
     product_fills(&out[0], &out[1], conv_terms(&s) + 2, (double)s.k);
     return has_epilogue ? epilogue_tensors(w, s.k, conv_terms(&s), &out[2], out, 3) : 3;
 }
@@ -196,9 +177,9 @@ enum err conv_within(const char *id, unsigned caps, const struct workload *w, st
         return why_set(why, ERR_UNSUPPORTED, "%s does not compute dtype %s", id, dtype_name(w->dtype));
     if (s.groups != 1 && !(caps & CONV_GROUPS))
         return why_set(why, ERR_UNSUPPORTED, "%s computes one group, not groups=%lld", id, (long long)s.groups);
-    if (get_or(w, "layout", 0) && !(caps & (s.channels_last ? CONV_NHWC : CONV_LAYOUTS)))
+    if (s.layout != IMAGES_NCHW && !(caps & (s.layout == IMAGES_NHWC ? CONV_NHWC : CONV_LAYOUTS)))
         return why_set(why, ERR_UNSUPPORTED, "%s computes layout=nchw%s, not layout=%s", id,
-                       caps & CONV_LAYOUTS ? " and channel blocks" : "", conv_layouts[get_or(w, "layout", 0)]);
+                       caps & CONV_LAYOUTS ? " and channel blocks" : "", images_layouts[s.layout]);
     if (get_or(w, "epilogue", 0) && !(caps & CONV_EPILOGUE))
         return why_set(why, ERR_UNSUPPORTED, "%s computes epilogue=none, not epilogue=%s", id,
                        epilogue_word(epilogue_of(w)));

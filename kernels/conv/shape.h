@@ -22,11 +22,11 @@ struct conv_shape {
     int64_t p, q; /* output rows and columns; < 1 when the window is larger than the padded input */
     /* Channels stored together: 1 (nchw), or 4 8 16 (nchw4c ..: [n][c/4][h][w][4]), or all of them (nhwc). */
     int64_t x_lanes, y_lanes;
-    bool channels_last; /* nhwc */
+    int64_t layout; /* of images_layouts, where the channels allow */
 };
 
-/* Words of the keys "acc", and "layout" where nhwc is one: behind those of images_layouts. */
-extern const char *const conv_accs[], *const conv_layouts[];
+/* Words of the key "acc". */
+extern const char *const conv_accs[];
 
 /* Entries of the operators' tables of keys, in their order: the input, k, the window and its steps, the rest. */
 #define CONV_KEY(...)                                                                                                  \

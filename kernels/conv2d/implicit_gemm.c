@@ -23,7 +23,7 @@ static int64_t channels_of_word(const struct workload *w)
 
 static int64_t words_together(const struct workload *w, const struct conv_shape *z)
 {
-    return z->channels_last ? 1 : CEIL(z->x_lanes, channels_of_word(w));
+    return z->layout == IMAGES_NHWC ? 1 : CEIL(z->x_lanes, channels_of_word(w));
 }
 
 static int64_t words_of_group(const struct workload *w, const struct conv_shape *z)
@@ -40,7 +40,7 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
         return FIT_NONE;
     if (z.r > MOST_WINDOW || z.s > MOST_WINDOW)
         why_set(why, ERR_UNSUPPORTED, "%s computes windows of up to %d x %d", id, MOST_WINDOW, MOST_WINDOW);
-    else if (z.channels_last && z.c % channels_of_word(w))
+    else if (z.layout == IMAGES_NHWC && z.c % channels_of_word(w))
         why_set(why, ERR_UNSUPPORTED, "%s computes int8 in nhwc of channels in fours only, not of %lld", id,
                 (long long)z.c);
     else if (z.groups > 1 && (z.c / z.groups % channels_of_word(w) || words_of_group(w, &z) % words_together(w, &z)))
@@ -56,7 +56,8 @@ static int64_t pixels_together(const struct workload *w, const struct conv_shape
 {
     const bool own = z->r * z->s == 1 && z->stride_h == 1 && z->stride_w == 1 && z->p == z->h && z->q == z->w;
 
-    return own && z->top == 0 && z->left == 0 && !z->channels_last && words_together(w, z) == 1 && z->h * z->w % 4 == 0
+    return own && z->top == 0 && z->left == 0 && z->layout != IMAGES_NHWC && words_together(w, z) == 1 &&
+                   z->h * z->w % 4 == 0
                ? 4
                : 1;
 }

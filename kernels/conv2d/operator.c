@@ -2,14 +2,8 @@
 #include "kernels/conv/ref.h"
 #include "kernels/conv2d/conv2d.h"
 
-static const struct operator_key keys[] = {CONV_INPUT_KEYS,
-                                           CONV_K_KEY,
-                                           CONV_WINDOW_KEYS,
-                                           CONV_GROUPS_KEY,
-                                           CONV_WORD_KEY("layout", conv_layouts, "layout of input and output"),
-                                           CONV_ACC_KEY,
-                                           CONV_EPILOGUE_KEY,
-                                           {0}};
+static const struct operator_key keys[] = {CONV_INPUT_KEYS, CONV_K_KEY,   CONV_WINDOW_KEYS,  CONV_GROUPS_KEY,
+                                           CONV_LAYOUT_KEY, CONV_ACC_KEY, CONV_EPILOGUE_KEY, {0}};
 
 /* The best for a device come first. */
 static const struct template *const templates[] = {&conv2d_direct_tile,   &conv2d_direct_row, &conv2d_spatial_pack,

@@ -27,7 +27,7 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
         return FIT_NONE;
     if (w->dtype == DTYPE_F32)
         why_set(why, ERR_UNSUPPORTED, "%s computes f16, bf16 and i8, not f32", id);
-    else if (!z.channels_last)
+    else if (z.layout != IMAGES_NHWC)
         why_set(why, ERR_UNSUPPORTED, "%s computes layout=nhwc", id);
     else if (!cuda_arch_has(d, "wgmma"))
         why_set(why, ERR_UNSUPPORTED, "%s needs a CUDA device of sm_90, with products of warpgroups", id);

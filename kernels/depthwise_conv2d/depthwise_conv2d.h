@@ -7,6 +7,6 @@
 #include "kernels/template.h"
 
 extern const struct operator_desc operator_depthwise_conv2d;
-extern const struct template depthwise_naive, depthwise_tile, depthwise_direct, depthwise_shared;
+extern const struct template depthwise_naive, depthwise_tile, depthwise_direct, depthwise_shared, depthwise_channels;
 
 #endif

@@ -11,8 +11,8 @@ static const struct operator_key keys[] = {
     CONV_EPILOGUE_KEY,
     {0}};
 
-static const struct template *const templates[] = {&depthwise_tile, &depthwise_direct, &depthwise_shared,
-                                                   &depthwise_naive, NULL};
+static const struct template *const templates[] = {&depthwise_tile,     &depthwise_direct, &depthwise_shared,
+                                                   &depthwise_channels, &depthwise_naive,  NULL};
 
 const struct operator_desc operator_depthwise_conv2d = {
     .name = "depthwise_conv2d",

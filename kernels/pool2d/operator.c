@@ -76,8 +76,8 @@ static size_t tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_T
     const struct conv_shape s = conv_shape_of(w);
     const struct pool_data data = pool2d_exact_data(w);
 
-    out[0] = images_tensor("x", ROLE_INPUT, w->dtype, s.x_lanes, (const int64_t[]){s.n, s.c, s.h, s.w});
-    out[1] = images_tensor("y", ROLE_OUTPUT, w->dtype, s.y_lanes, (const int64_t[]){s.n, s.k, s.p, s.q});
+    out[0] = images_tensor("x", ROLE_INPUT, w->dtype, s.layout, (const int64_t[]){s.n, s.c, s.h, s.w});
+    out[1] = images_tensor("y", ROLE_OUTPUT, w->dtype, s.layout, (const int64_t[]){s.n, s.k, s.p, s.q});
     if (dtype_is_bytes(w->dtype))
         byte_fills(&out[0], SEED_X);
     else

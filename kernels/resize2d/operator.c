@@ -37,7 +37,7 @@ struct resize_shape resize2d_shape(const struct workload *w)
 {
     return (struct resize_shape){.n = workload_get(w, "n"),
                                  .c = workload_get(w, "c"),
-                                 .lanes = images_lanes(workload_get(w, "layout")),
+                                 .lanes = images_lanes(workload_get(w, "layout"), workload_get(w, "c")),
                                  .rows = axis_of(w, "h", 0),
                                  .cols = axis_of(w, "w", 1),
                                  .is_linear = workload_get(w, "kind") == 1};
@@ -114,8 +114,10 @@ static size_t tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_T
     int64_t step;
     const int64_t bound = exact_data(w, &step);
 
-    out[0] = images_tensor("x", ROLE_INPUT, w->dtype, s.lanes, (const int64_t[]){s.n, s.c, s.rows.n, s.cols.n});
-    out[1] = images_tensor("y", ROLE_OUTPUT, w->dtype, s.lanes, (const int64_t[]){s.n, s.c, s.rows.size, s.cols.size});
+    out[0] = images_tensor("x", ROLE_INPUT, w->dtype, workload_get(w, "layout"),
+                           (const int64_t[]){s.n, s.c, s.rows.n, s.cols.n});
+    out[1] = images_tensor("y", ROLE_OUTPUT, w->dtype, workload_get(w, "layout"),
+                           (const int64_t[]){s.n, s.c, s.rows.size, s.cols.size});
     tensor_fills(&out[0], SEED_X, (double)(bound ? bound : 1), 1);
     if (bound && step > 1)
         out[0].exact.step = (double)step;

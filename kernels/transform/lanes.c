@@ -3,6 +3,14 @@
 
 #include "core/err.h"
 
+static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
+{
+    if (!transform_is_turned(w))
+        return fit_anywhere(w, d, why);
+    why_set(why, ERR_UNSUPPORTED, "transform/lanes is for nchw and blocks of channels; nhwc: transform/turned");
+    return FIT_NONE;
+}
+
 static const struct build_knob knobs[] = {
     {"vec", {1, 2, 4, 8, 16, BUILD_END}},
     {"run", {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 16384, 65536, BUILD_END}},
@@ -84,7 +92,7 @@ const struct template transform_lanes = {
     .id = "transform/lanes",
     .version = 1,
     .summary = "vectors of pixels, interleaved in registers to vectors of channels and back",
-    .fit = fit_anywhere,
+    .fit = fit,
     .space = space,
     .fallback = fallback,
     .program = program,

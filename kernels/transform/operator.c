@@ -13,9 +13,21 @@ static const struct operator_key keys[] = {
     {0},
 };
 
+static bool is_of_nhwc(const struct workload *w)
+{
+    return workload_get(w, "from") == IMAGES_NHWC || workload_get(w, "to") == IMAGES_NHWC;
+}
+
+bool transform_is_turned(const struct workload *w)
+{
+    return is_of_nhwc(w) && workload_get(w, "from") != workload_get(w, "to") && workload_get(w, "c") > 1 &&
+           workload_get(w, "h") * workload_get(w, "w") > 1;
+}
+
 struct conv_shape transform_shape(const struct workload *w)
 {
-    const struct images x = images_of(w, images_lanes(workload_get(w, "from")));
+    const bool is_copy = is_of_nhwc(w) && !transform_is_turned(w);
+    const struct images x = images_of(w, is_copy ? IMAGES_NCHW : workload_get(w, "from"));
 
     return (struct conv_shape){.n = x.n,
                                .c = x.c,
@@ -32,12 +44,12 @@ struct conv_shape transform_shape(const struct workload *w)
                                .p = x.h,
                                .q = x.w,
                                .x_lanes = x.lanes,
-                               .y_lanes = images_lanes(workload_get(w, "to"))};
+                               .y_lanes = images_lanes(is_copy ? IMAGES_NCHW : workload_get(w, "to"), x.c)};
 }
 
 static enum err check(const struct workload *w, struct why *why)
 {
-    const struct images s = images_of(w, 1);
+    const struct images s = images_of(w, IMAGES_NCHW);
     enum err e = images_check_layout(w, "from", why);
 
     if (!e)
@@ -58,8 +70,8 @@ static size_t tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_T
     const struct conv_shape s = transform_shape(w);
     const int64_t shape[] = {s.n, s.c, s.h, s.w};
 
-    out[0] = images_tensor("x", ROLE_INPUT, w->dtype, s.x_lanes, shape);
-    out[1] = images_tensor("y", ROLE_OUTPUT, w->dtype, s.y_lanes, shape);
+    out[0] = images_tensor("x", ROLE_INPUT, w->dtype, workload_get(w, "from"), shape);
+    out[1] = images_tensor("y", ROLE_OUTPUT, w->dtype, workload_get(w, "to"), shape);
     if (dtype_is_bytes(w->dtype))
         byte_fills(&out[0], SEED_X);
     else
@@ -96,7 +108,7 @@ static enum err reference(const struct workload *w, enum exact_data data, struct
     return failed;
 }
 
-static const struct template *const templates[] = {&transform_lanes, &transform_naive, NULL};
+static const struct template *const templates[] = {&transform_lanes, &transform_turned, &transform_naive, NULL};
 
 const struct operator_desc operator_transform = {
     .name = "transform",

@@ -7,10 +7,15 @@
 #include "kernels/glue/glue.h"
 #include "kernels/template.h"
 
-/* x and y with their lanes. */
+#include <stdbool.h>
+
+/* Is one of two layouts nhwc, and is there something to turn around? One channel or one pixel lies alike in both. */
+bool transform_is_turned(const struct workload *w);
+
+/* x and y with their lanes; 1 and 1 where nhwc is from or to and nothing is turned around: a copy. */
 struct conv_shape transform_shape(const struct workload *w);
 
 extern const struct operator_desc operator_transform;
-extern const struct template transform_lanes, transform_naive;
+extern const struct template transform_lanes, transform_turned, transform_naive;
 
 #endif

@@ -76,16 +76,28 @@ static void random_times(struct rng *r, struct times *t)
         }
 }
 
+/* The next choice of layouts that the nodes can have, as numbers are counted; false behind the last. */
+static bool next_choice(const struct graph *g, int *layout)
+{
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        const unsigned can = graph_node_layouts(g, i, DTYPE_F32);
+
+        while (++layout[i] < GRAPH_LAYOUTS)
+            if (can & 1u << layout[i])
+                return true;
+        layout[i] = 0; /* all have nchw */
+    }
+    return false;
+}
+
 static double cheapest(const struct graph *g, const struct layouts_costs *c)
 {
-    int layout[MOST];
+    int layout[MOST] = {0};
     double best = INFINITY;
 
-    for (size_t index = 0; index < (size_t)1 << (2 * g->n_nodes); index++) {
-        for (size_t i = 0; i < g->n_nodes; i++)
-            layout[i] = (int)(index >> (2 * i) & 3);
+    do
         best = fmin(best, layouts_price(g, DTYPE_F32, c, layout));
-    }
+    while (next_choice(g, layout));
     return best;
 }
 
@@ -338,7 +350,7 @@ static double less_in_blocks(size_t i, int layout, void *arg)
 {
     (void)i;
     (void)arg;
-    return layout == GRAPH_LAYOUTS - 1 ? 1 : 3;
+    return layout == IMAGES_NCHW16C ? 1 : 3;
 }
 
 static double ten(size_t i, int from, int to, void *arg)

@@ -15,6 +15,7 @@ static const char *const shapes[] = {
     "add f32 n=1 c=1 h=1 w=1",           /* tiny */
     "add f32 n=1 c=64 h=16 w=16 relu=1", /* no tail */
     "add f32 n=2 c=16 h=7 w=9 layout=nchw16c",
+    "add f32 n=2 c=6 h=7 w=9 layout=nhwc relu=1",
     "add f32 n=1 c=3 h=101 w=103", /* several work-groups, a tail */
     "add f16 n=1 c=5 h=11 w=37 relu=1",
     "add f16 n=2 c=8 h=7 w=8 layout=nchw4c",

@@ -7,6 +7,8 @@
 #define WIDE "depthwise_conv2d f32 n=1 c=5 h=10 w=37 r=3 s=3 pad=1"
 #define BLOCKED "depthwise_conv2d f32 n=1 c=32 h=9 w=10 r=3 s=3 pad=1 layout=nchw16c"
 
+#define NHWC "depthwise_conv2d f32 n=2 c=20 h=9 w=10 r=3 s=3 pad=1 layout=nhwc"
+
 static const char *const shapes[] = {
     "depthwise_conv2d f32 n=1 c=16 h=14 w=14 r=3 s=3 pad=1",                             /* square */
     "depthwise_conv2d f32 n=1 c=5 h=13 w=37 r=3 s=2 pad=1",                              /* ragged */
@@ -24,6 +26,15 @@ static const char *const shapes[] = {
     "depthwise_conv2d f32 n=1 c=8 h=5 w=5 r=3 s=3 pad=1 mult=2 layout=nchw8c",
     "depthwise_conv2d f32 n=1 c=16 h=9 w=10 r=1 s=1 layout=nchw16c epilogue=bias_relu6",
     "depthwise_conv2d f32 n=1 c=16 h=9 w=10 r=5 s=5 pad=2 layout=nchw16c epilogue=bias_swish",
+    NHWC,
+    "depthwise_conv2d f32 n=1 c=6 h=15 w=23 r=3 s=3 stride=2 pad=1 layout=nhwc epilogue=bias_relu6",
+    "depthwise_conv2d f32 n=1 c=8 h=9 w=8 r=2 s=3 stride=2,1 pad=1,0,2,1 dilation=1,2 layout=nhwc "
+    "epilogue=bias_add_relu",
+    "depthwise_conv2d f32 n=1 c=5 h=5 w=5 r=3 s=3 pad=1 mult=2 layout=nhwc",
+    "depthwise_conv2d f32 n=1 c=4 h=40 w=40 r=12 s=11 pad=5 layout=nhwc", /* more window than is unrolled */
+    "depthwise_conv2d f16 n=1 c=24 h=9 w=10 r=3 s=3 stride=2 pad=1 layout=nhwc acc=f16 epilogue=bias_relu",
+    "depthwise_conv2d i8 n=1 c=12 h=9 w=10 r=3 s=3 pad=1 layout=nhwc epilogue=bias_relu_requant",
+    "depthwise_conv2d u8 n=1 c=20 h=9 w=10 r=5 s=3 stride=2 pad=1 layout=nhwc epilogue=bias_requant_add_relu",
     "depthwise_conv2d f16 n=1 c=5 h=9 w=20 r=3 s=3 pad=1 epilogue=hard_sigmoid",
     "depthwise_conv2d f16 n=1 c=5 h=9 w=20 r=3 s=3 pad=1",
     "depthwise_conv2d f16 n=1 c=16 h=9 w=10 r=3 s=3 stride=2 pad=1 layout=nchw8c acc=f16 epilogue=bias_relu",
@@ -65,6 +76,15 @@ static const struct mutant mutants[] = {
     {"depthwise_conv2d/direct", SHAPE, "r and s swapped", "k0 + c, r * S + s)", "k0 + c, s * S + r)"},
     {"depthwise_conv2d/direct", SHAPE, "uninitialised accumulator", "acc[c][i][j] = VSET(0)",
      "acc[c][i][j] = VSET(LOAD1(y))"},
+
+    {"depthwise_conv2d/channels", NHWC, "missing last term", "s / DW < S)", "s / DW < S - 1)"},
+    {"depthwise_conv2d/channels", NHWC, "wrong pad", "p0 * SH + row - PT", "p0 * SH + row - PT + 1"},
+    {"depthwise_conv2d/channels", NHWC, "unguarded tail", "if (p0 + i < P && q0 + j < Q)", "if (p0 + i < P)"},
+    {"depthwise_conv2d/channels", NHWC, "r and s swapped", "(r / DH * S + s / DW) * C", "(s / DW * S + r / DH) * C"},
+    {"depthwise_conv2d/channels", NHWC, "uninitialised accumulator", "acc[i][j] = VSET((SUM)0)",
+     "acc[i][j] = VLOAD(y)"},
+    {"depthwise_conv2d/channels", BLOCKED, "weights of the first block", "(int)(block % BLOCKS) * YL", "0"},
+    {"depthwise_conv2d/channels", NHWC, "unguarded edge", "column < 0 || ", ""},
 
     {"depthwise_conv2d/shared", SHAPE, "missing last term", "s < S; s++", "s < S - 1; s++"},
     {"depthwise_conv2d/shared", SHAPE, "wrong pad", "p0 * SH - PT", "p0 * SH - PT + 1"},

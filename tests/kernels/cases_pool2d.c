@@ -6,6 +6,7 @@
 #define MAX "pool2d f32 n=1 c=5 h=11 w=37 r=3 s=3 stride=2 pad=1"
 #define AVG "pool2d f32 n=1 c=5 h=10 w=21 r=3 s=2 pad=1,0 kind=avg"
 #define BLOCKED "pool2d f32 n=1 c=32 h=11 w=13 r=3 s=3 stride=2 pad=1 layout=nchw16c"
+#define NHWC "pool2d f32 n=2 c=40 h=11 w=13 r=3 s=3 stride=2 pad=1 layout=nhwc"
 #define PLANE "pool2d f32 n=1 c=37 h=13 w=7 r=13 s=7 kind=avg"
 #define FLAT "pool2d f32 n=1 c=1 h=12 w=12 r=3 s=3 stride=2 pad=1"
 #define ONE "pool2d f16 n=1 c=1 h=9 w=10 r=9 s=10"
@@ -24,6 +25,10 @@ static const char *const shapes[] = {
     BLOCKED,                                                     /* blocks of channels */
     "pool2d f32 n=2 c=24 h=8 w=6 r=2 s=2 stride=2 layout=nchw8c",
     "pool2d f32 n=1 c=8 h=7 w=5 r=3 s=3 stride=1,2 pad=2,1,0,2 layout=nchw4c",
+    NHWC,
+    "pool2d f32 n=2 c=6 h=7 w=5 r=3 s=3 stride=1,2 pad=2,1,0,2 layout=nhwc",
+    "pool2d f16 n=2 c=24 h=7 w=7 r=7 s=7 kind=avg layout=nhwc", /* global */
+    "pool2d u8 n=1 c=20 h=9 w=10 r=3 s=2 pad=1 kind=avg layout=nhwc",
     FLAT, /* one plane */
     ONE,  /* of one output */
     AVG,
@@ -68,6 +73,7 @@ static const struct mutant mutants[] = {
     {"pool2d/window", BLOCKED, "wrong pad", "p * SH - PT", "p * SH - PT + 1"},
     {"pool2d/window", BLOCKED, "unguarded edge", "(w0 + i < 0 || w0 + i >= W)", "w0 + i < 0"},
     {"pool2d/window", BLOCKED, "wrong block", "block * H * W * YL", "block * H * W"},
+    {"pool2d/window", NHWC, "parts of 16 channels", "(int)(item % PARTS)", "(int)(item % (16 / VEC))"},
     {"pool2d/window", BLOCKED, "least is -2^20", "P_SET(NOTHING)", "P_SET(-1048576)"},
     {"pool2d/window", BLOCKED, "least is 0", "P_SET(NOTHING)", "P_SET(0)"},
     {"pool2d/window", AVG_U8, "the last half away from 0", "(doubled == n && (q & 1))",

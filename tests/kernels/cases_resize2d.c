@@ -26,6 +26,8 @@ static const char *const shapes[] = {
     "resize2d f32 n=1 c=3 h=2 w=300 size=5,1000 step=2,3 first=-1 unit=5,10 kind=linear",
     "resize2d f32 n=2 c=24 h=4 w=6 size=9,13 step=4,5 first=1 unit=9,13 layout=nchw8c",
     "resize2d f32 n=1 c=4 h=33 w=9 size=66,18 step=1 unit=2 layout=nchw4c",
+    "resize2d f32 n=2 c=20 h=5 w=7 size=10,14 step=2 first=-1 unit=4 kind=linear layout=nhwc",
+    "resize2d f16 n=1 c=5 h=9 w=6 size=18,12 step=1 unit=2 layout=nhwc",
     "resize2d f16 n=1 c=3 h=9 w=20 size=18,40 step=2 first=-1 unit=4 kind=linear",
     "resize2d f16 n=1 c=3 h=9 w=21 size=27,63 step=1 unit=3",
     "resize2d f16 n=1 c=16 h=5 w=6 size=10,12 step=4,5 unit=9,11 kind=linear layout=nchw8c",

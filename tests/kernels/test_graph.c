@@ -94,8 +94,8 @@ static void layouts_are_named_one_by_one(void **state)
     static const struct {
         const char *list;
         unsigned bits;
-    } cases[] = {{NULL, 15},     {"nchw", 1}, {"nchw16c", 8}, {"nchw,nchw8c", 5}, {"nchw4c,nchw", 3},
-                 {"nchw4c,", 2}, {"", 0},     {"nch", 0},     {"nchw4", 0},       {"nchw,,nchw4c", 0}};
+    } cases[] = {{NULL, 31}, {"nchw", 1}, {"nchw16c", 8}, {"nchw,nchw8c", 5}, {"nchw4c,nchw", 3}, {"nchw4c,", 2},
+                 {"", 0},    {"nch", 0},  {"nhwc", 16},   {"nchw4", 0},       {"nchw,,nchw4c", 0}};
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -541,17 +541,19 @@ static void element_wise_chains_are_broadcast_in_any_layout(void **state)
         int layout;
         const char *workload;
     } facts[] = {
-        {"x = input n=2 c=32 h=3 w=5\ny = eltwise x f=relu(a)\n", 15, 3, "eltwise f32 y=960 f=relu(a)"},
-        {"x = input c=32 h=3 w=5\ns = input c=32 h=1 w=1\ny = eltwise x + s f=mul(a,b)\n", 15, 0,
+        {"x = input n=2 c=32 h=3 w=5\ny = eltwise x f=relu(a)\n", 31, 3, "eltwise f32 y=960 f=relu(a)"},
+        {"x = input c=32 h=3 w=5\ns = input c=32 h=1 w=1\ny = eltwise x + s f=mul(a,b)\n", 31, 0,
          "eltwise f32 y=32x15 b=32x1 f=mul(a,b)"},
-        {"x = input c=32 h=3 w=5\ns = input c=32 h=1 w=1\ny = eltwise x + s f=mul(a,b)\n", 15, 2,
+        {"x = input c=32 h=3 w=5\ns = input c=32 h=1 w=1\ny = eltwise x + s f=mul(a,b)\n", 31, 2,
          "eltwise f32 y=4x15x8 b=4x1x8 f=mul(a,b)"},
         {"x = input n=2 c=32 h=3 w=5\ns = input shape=32,1,1\nt = input shape=5\ny = eltwise x + s + t "
          "f=add(mul(a,b),c)\n",
-         15, 3, "eltwise f32 y=2x2x3x5x16 b=1x2x1x1x16 c=1x1x1x5x1 f=add(mul(a,b),c)"},
+         31, 3, "eltwise f32 y=2x2x3x5x16 b=1x2x1x1x16 c=1x1x1x5x1 f=add(mul(a,b),c)"},
+        {"x = input n=2 c=30 h=3 w=5\ns = input n=2 c=30 h=1 w=1\ny = eltwise x + s f=mul(a,b)\n", 17, 4,
+         "eltwise f32 y=2x15x30 b=2x1x30 f=mul(a,b)"},
         {"x = input c=8 h=3 w=5\ns = input shape=8,3,5\ny = eltwise x + s f=add(a,b)\n", 1, 0,
          "eltwise f32 y=120 f=add(a,b)"},
-        {"x = input c=8 h=3 w=5\ns = input c=1 h=3 w=5\ny = eltwise x + s f=add(a,b)\n", 7, 1,
+        {"x = input c=8 h=3 w=5\ns = input c=1 h=3 w=5\ny = eltwise x + s f=add(a,b)\n", 23, 1,
          "eltwise f32 y=2x15x4 b=1x15x1 f=add(a,b)"},
         {"x = input shape=2,1,3\ns = input shape=4,1\ny = eltwise x + s f=add(a,b)\n", 1, 0,
          "eltwise f32 y=2x4x3 a=2x1x3 b=1x4x1 f=add(a,b)"},

@@ -162,6 +162,32 @@ static void what_is_joined_is_written_in_place(void **state)
     graph_fini(&g);
 }
 
+/* Channels of nhwc lie apart, pixel by pixel: what is joined is copied, but where there is one pixel. */
+static void what_is_joined_in_nhwc_is_copied(void **state)
+{
+    static const char *const texts[] = {
+        "x = input c=32 h=4 w=4\na = pool2d x max r=1 s=1\nb = pool2d x avg r=1 s=1\nab = concat a + b\n"
+        "y = pool2d ab max r=1 s=1\n",
+        "x = input c=128 h=1 w=1\na = pool2d x max r=1 s=1\nb = pool2d x avg r=1 s=1\nab = concat a + b\n"
+        "y = pool2d ab max r=1 s=1\n"};
+
+    (void)state;
+    for (int is_pixel = 0; is_pixel < 2; is_pixel++) {
+        struct graph g = graph_parsed(texts[is_pixel]);
+        const int layout[5] = {0, IMAGES_NHWC, IMAGES_NHWC, IMAGES_NHWC, IMAGES_NHWC};
+        struct lowered l;
+        bool joins = false;
+
+        assert_int_equal(graph_lower(&g, DTYPE_F32, layout, &l, NULL), ERR_OK);
+        for (size_t i = 0; i < l.n_steps; i++)
+            joins = joins || strncmp(l.steps[i].workload, "concat ", 7) == 0;
+        assert_int_equal(joins, !is_pixel);
+        check_memory(&l);
+        lowered_fini(&l);
+        graph_fini(&g);
+    }
+}
+
 /* Arguments in their order, copies where a tensor is the caller's already. */
 static void arguments_are_inputs_then_outputs(void **state)
 {
@@ -449,6 +475,7 @@ int main(void)
         cmocka_unit_test(constants_are_weights_of_the_steps_that_read_them),
         cmocka_unit_test(outputs_are_in_nchw),
         cmocka_unit_test(what_is_joined_is_written_in_place),
+        cmocka_unit_test(what_is_joined_in_nhwc_is_copied),
         cmocka_unit_test(steps_and_memory_hang_together_in_every_layout),
         cmocka_unit_test(tensors_alive_at_the_same_time_have_slots_of_their_own),
         cmocka_unit_test(convolutions_of_one_pixel_are_dense),

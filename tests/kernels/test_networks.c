@@ -195,7 +195,7 @@ static void a_layer_takes_dtype_and_layout_as_far_as_it_can(void **state)
     }
     assert_int_equal(network_layer_as(&l, "i4", NULL, &text, &why), ERR_INPUT);
     assert_non_null(strstr(why.text, "f32, f16, i8 or u8"));
-    assert_int_equal(network_layer_as(&l, "i8", "nhwc", &text, &why), ERR_INPUT);
+    assert_int_equal(network_layer_as(&l, "i8", "nwhc", &text, &why), ERR_INPUT);
     assert_non_null(strstr(why.text, "nchw16c"));
     buf_fini(&text);
 }

@@ -117,7 +117,7 @@ static const struct {
     {"strided_copy f32 x=10 d0=3,1 p0=3,0 mode=reflect", "mode=reflect puts at most 2 places around 3"},
     {"strided_copy f32 x=10 d0=3,1 p0=0,4 mode=wrap", "mode=wrap puts at most 3 places around 3"},
     {"transform f32 n=1 c=12 h=5 w=5 to=nchw8c", "to=nchw8c needs c in multiples of 8, not c=12"},
-    {"transform f32 n=1 c=12 h=5 w=5 from=nhwc", "expected one of nchw, nchw4c"},
+    {"transform f32 n=1 c=12 h=5 w=5 from=nwhc", "expected one of nchw, nchw4c"},
     {"eltwise f32 y=5", "f is missing"},
     {"eltwise f32 f=relu(a)", "y is missing"},
     {"eltwise f32 y= f=relu(a)", "y=: expected 1 to 6 sizes from 1 to 2147483647, like 2x3x5"},

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # models.sh BIN ROOT - models made by ONNX's own library, from file to bundle: each is imported, deployed with the configs that
-# templates have without records, compiled and run on an OpenCL device; every output is compared with onnxruntime's. In f32, nchw
-# or channels in blocks of 16. Skips (77) without onnx and onnxruntime (scripts/install_deps.sh --bench) or a device.
+# templates have without records, compiled and run on an OpenCL device; every output is compared with onnxruntime's. In f32, nchw,
+# channels in blocks of 16 or all together. Skips (77) without onnx and onnxruntime (scripts/install_deps.sh --bench) or a device.
 set -eu
 bin=$1 root=$2
 . "$root/tests/onnx/with_onnx.sh"
@@ -23,9 +23,12 @@ while read -r name; do
     grep -q '^all ' "$dir/import.out" || fail "$name: no table"
 done <"$dir/names"
 holds_with mobilenet "$dir/models/mobilenet/model.onnx" nchw16c
+holds_with mobilenet "$dir/models/mobilenet/model.onnx" nhwc
 holds_with resnet "$dir/models/resnet/model.graph" nchw
+holds_with resnet "$dir/models/resnet/model.graph" nhwc
 holds_with vgg "$dir/models/vgg/model.onnx" nchw16c
 holds_with squeezenet "$dir/models/squeezenet/model.onnx" nchw16c
+holds_with squeezenet "$dir/models/squeezenet/model.onnx" nhwc
 holds_with bert "$dir/models/bert/model.onnx" nchw
 holds_with resnet9 "$dir/models/resnet9/model.onnx" nchw
 for file in model.graph weights.bin; do # the same model in opset 9

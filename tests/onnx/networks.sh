@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # networks.sh BIN ROOT [full [NAME...]] - networks that people deploy (networks.py), from file to bundle: each is imported, deployed,
 # compiled and run on an OpenCL device, every output compared with onnxruntime's. Blocks of each kind without records, in nchw or
-# channels in blocks of 16, f32 or f16, a batch of 1 or 4; full: the whole networks at a quarter of their width, in nchw, in all of these,
+# channels in blocks of 16 or all together, f32 or f16, a batch of 1 or 4; full: the whole networks at a quarter of their width, in nchw, in all of these,
 # and in the layouts that are chosen from times measured here. In f16 also in pieces of three convolutions, which halves reach no further than,
 # and with a channel's weights negated, which must be seen. Skips (77) without onnx and onnxruntime
 # (scripts/install_deps.sh --bench) or a device.
@@ -54,6 +54,7 @@ if [ "$how" = short ]; then
     done <<END
 efficientnet_b0 f32 4 nchw16c
 yolo f32 1 nchw16c
+yolo f32 1 nhwc
 unet f16 4 nchw
 END
     sees_faults mobilenet_v3 nchw

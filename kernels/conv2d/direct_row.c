@@ -18,7 +18,7 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
     const struct conv_shape z = conv_shape_of(w);
 
     if (conv_within("conv2d/direct_row", CONV_F16 | CONV_GROUPS | CONV_EPILOGUE, w, why) ||
-        conv_not_cuda("conv2d/direct_row", "conv2d/direct, conv2d/group or conv2d/im2col_gemm", d, why))
+        conv_not_cuda("conv2d/direct_row", "conv2d/implicit_gemm, conv2d/direct or conv2d/group", d, why))
         return FIT_NONE;
     if (4 * least_local(&z) > build_max_local(d)) {
         why_set(why, ERR_UNSUPPORTED,
@@ -79,7 +79,7 @@ static const char *const quantities[][2] = {
 
 static const char *const constraints[] = {
     "registers <= 33",
-    "accumulators >= min(4, pixels)",
+    "accumulators >= min(min(4, pixels), size_kg * vectors)",
     "vec <= max(lanes, 4)",
     "(nv - 1) * vec < pixels",
     "tp <= rows",
@@ -177,7 +177,8 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
     const int64_t room = least(build_max_local(d), 440000) / 4;
     /* 1x1 windows pay for copying: once for all channels. */
     const int64_t rows = z.r * z.s == 1 ? least(best_rows(&z), 1 + room / (kg * (z.q + 1))) : best_rows(&z);
-    const int64_t nv = least(lanes == 8 ? 2 : 3, CEIL(rows * z.q, lanes)), mr = least(lanes == 8 ? 6 : 8, kg);
+    const int64_t mr = least(lanes == 8 ? 6 : 8, kg);
+    const int64_t nv = least(mr == 1 ? 4 : lanes == 8 ? 2 : 3, CEIL(rows * z.q, lanes));
     const bool flat = z.p * z.r * z.s == 1, few = cg < 4;
     const int64_t cb = best_channels(cg, flat             ? 512
                                          : z.r * z.s == 1 ? 64
@@ -215,7 +216,10 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
         build_spread(s, d, blocking, region_items, &(const struct regions){&z, lanes, nv, mr}, out);
         return ERR_OK;
     }
-    return build_make_valid(s, (const char *const[]){"nv", "cb", "mr", "vec", NULL}, out);
+    if (build_make_valid(s, (const char *const[]){"nv", "cb", "mr", "vec", NULL}, out) == ERR_OK)
+        return ERR_OK;
+    build_choose(s, (const struct build_define[]){{"mr", least(4, 2 * kg - 1)}, {NULL, 0}}, out);
+    return space_is_valid(s, out, NULL) ? ERR_OK : ERR_NOT_FOUND;
 }
 
 static void program(struct build *b)

@@ -47,15 +47,30 @@ static int64_t channels_together(const struct conv_shape *z)
     return z->c / z->groups % z->x_lanes ? 1 : z->x_lanes;
 }
 
+/* May x be read where it lies, whatever the tile? */
+static bool lies_ready(const struct conv_shape *z, enum dtype dtype)
+{
+    return !is_padded(z) && dtype == DTYPE_F32 && channels_together(z) == z->x_lanes;
+}
+
+/* Bytes of local memory of the smallest config: what two outputs read of one block of channels, and their sums. */
+static int64_t least_local(const struct conv_shape *z, enum dtype dtype)
+{
+    const int64_t rows = reach(z->q == 1 && z->p > 1 ? 2 : 1, z->r == 1 ? 1 : z->stride_h, z->r, z->dil_h);
+    const int64_t columns = reach(z->q == 1 ? 1 : 2, z->s == 1 ? 1 : z->stride_w, z->s, z->dil_w);
+
+    return 4 * ((lies_ready(z, dtype) ? 0 : rows * columns * channels_together(z)) + 2 * 2 * 4);
+}
+
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
     const struct conv_shape z = conv_shape_of(w);
-    const int64_t least = z.r * z.s * channels_together(&z) * 4;
+    const int64_t least = least_local(&z, w->dtype);
 
     if (conv_within("conv2d/direct_tile", CONV_F16 | CONV_GROUPS | CONV_LAYOUTS | CONV_EPILOGUE, w, why) ||
-        conv_not_cuda("conv2d/direct_tile", "conv2d/direct, conv2d/group or conv2d/im2col_gemm", d, why))
+        conv_not_cuda("conv2d/direct_tile", "conv2d/implicit_gemm, conv2d/direct or conv2d/group", d, why))
         return FIT_NONE;
-    if (2 * least > build_max_local(d)) {
+    if (least > build_max_local(d)) {
         why_set(why, ERR_UNSUPPORTED,
                 "conv2d/direct_tile keeps a window in local memory: %lld bytes, the device has %lld", (long long)least,
                 (long long)build_max_local(d));
@@ -282,7 +297,18 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
         build_spread(s, d, blocking, region_items, &regions, out);
         return ERR_OK;
     }
-    return build_make_valid(s, (const char *const[]){"ku", "vw", "vh", "nv", "cb", "vec", NULL}, out);
+    if (build_make_valid(s, (const char *const[]){"ku", "vw", "vh", "nv", "cb", "vec", NULL}, out) == ERR_OK)
+        return ERR_OK;
+    build_choose(s,
+                 (const struct build_define[]){{"cb", channels_together(&z)},
+                                               {"vh", z.q == 1 && z.p > 1 ? 2 : 1},
+                                               {"vw", z.q == 1 ? 1 : 2},
+                                               {"pack", !lies_ready(&z, w->dtype)},
+                                               {"pass", cg > channels_together(&z)},
+                                               {"skip", 0},
+                                               {NULL, 0}},
+                 out);
+    return space_is_valid(s, out, NULL) ? ERR_OK : ERR_NOT_FOUND;
 }
 
 /* Are weights asked for before they are needed? Where tuning measures they stay in the caches, so this is no knob: a

@@ -407,7 +407,7 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
         return FIT_NONE;
     }
     if (conv_within("conv2d/i8_tile", CONV_I8 | CONV_U8 | CONV_GROUPS | CONV_LAYOUTS | CONV_EPILOGUE, w, why) ||
-        conv_not_cuda("conv2d/i8_tile", "conv2d/i8, conv2d/group_i8 or conv2d/direct", d, why))
+        conv_not_cuda("conv2d/i8_tile", "conv2d/implicit_gemm, conv2d/i8 or conv2d/group_i8", d, why))
         return FIT_NONE;
     return d->kind == DEVICE_CPU ? FIT_GOOD : FIT_POSSIBLE;
 }

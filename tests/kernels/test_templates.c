@@ -355,7 +355,7 @@ static void forms_for_cpus_refuse_cuda_devices(void **state)
 {
     static const char *const texts[][3] = {
         {"conv2d/direct_tile", "conv2d f32 n=1 c=4 h=4 w=4 k=4 r=3 s=3 pad=1", "conv2d/direct"},
-        {"conv2d/direct_row", "conv2d f32 n=1 c=4 h=4 w=4 k=4 r=3 s=3 pad=1", "conv2d/im2col_gemm"},
+        {"conv2d/direct_row", "conv2d f32 n=1 c=4 h=4 w=4 k=4 r=3 s=3 pad=1", "conv2d/implicit_gemm"},
         {"conv2d/winograd_tile", "conv2d f32 n=1 c=4 h=4 w=4 k=4 r=3 s=3 pad=1", "conv2d/winograd_shared"},
         {"conv2d/i8_tile", "conv2d i8 n=1 c=4 h=4 w=4 k=4 r=3 s=3 pad=1", "conv2d/i8"},
         {"depthwise_conv2d/tile", "depthwise_conv2d f32 n=1 c=4 h=4 w=4 r=3 s=3", "depthwise_conv2d/shared"},
@@ -573,6 +573,27 @@ static void no_default_of_three_networks_writes_more_parts_than_twice_its_layer(
         }
 }
 
+/* Where no tile of a default's usual shape is valid: few outputs, one channel, windows far wider than their tile. */
+static void odd_layers_have_defaults_wherever_a_template_takes_them(void **state)
+{
+    static const char *const layers[] = {
+        "conv2d f32 n=1 c=47 h=73 w=73 k=1 r=1 s=2 stride=5,2 pad=0,1",
+        "conv2d f16 n=1 c=131 h=9 w=2 k=1 r=5 s=1 stride=3,1 pad=4,0 dilation=2 acc=f16",
+        "conv2d f32 n=1 c=32 h=2 w=2 k=32 r=33 s=1 pad=16,0 groups=32",
+        "conv2d f16 n=1 c=12 h=27 w=8 k=2 r=2 s=3 stride=4,3 pad=10,71,67,43 dilation=18",
+        "conv2d f32 n=1 c=31 h=3 w=3 k=3 r=7 s=7 stride=2 pad=54 dilation=18",
+        "conv2d f16 n=16 c=257 h=3 w=5 k=16 r=4 s=4 stride=3 pad=18 dilation=12",
+        "conv2d f32 n=1 c=47 h=1 w=1 k=3 r=13 s=3 stride=2 pad=108,18 dilation=18",
+        "conv2d f32 n=5 c=131 h=15 w=33 k=48 r=5 s=5 stride=2 pad=41,42,31,45 dilation=12 layout=nchw8c",
+        NULL,
+    };
+
+    (void)state;
+    for (const char *const *layer = layers; *layer; layer++)
+        for (size_t i = 0; i < N_DEVICES; i++)
+            for_all_templates(*layer, &devices[i], check_fallback);
+}
+
 static void equal_configs_give_equal_programs(void **state)
 {
     const struct template *t = template_find("conv2d/direct_tile");
@@ -658,6 +679,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(strided_windows_of_one_stage_no_pixels_between),
         cmocka_unit_test(tiles_of_default_strips_fit_their_layers),
         cmocka_unit_test(default_strips_of_few_outputs_have_an_item_for_each),
+        cmocka_unit_test(odd_layers_have_defaults_wherever_a_template_takes_them),
         cmocka_unit_test(equal_configs_give_equal_programs),
         cmocka_unit_test(licences_are_no_part_of_programs),
     };

@@ -174,7 +174,7 @@ static void program(struct build *b)
 const struct template depthwise_shared = {
     .id = "depthwise_conv2d/shared",
     .stages = true,
-    .version = 5,
+    .version = 6,
     .summary = "GPU: the input of a tile and its weights in local memory, strips of outputs a work-item",
     .fit = fit,
     .space = space,

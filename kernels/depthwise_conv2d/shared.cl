@@ -14,13 +14,53 @@
 #define F_STAGED (F_TILE * IH * IW)
 #define F_HELD (EACH(F_STAGED) < MOST_HELD ? EACH(F_STAGED) : MOST_HELD)
 
-/* Element `at` of the staged input of a tile that begins at channel k0: zero outside the image and beyond the last. */
-DEVICE SUM staged_at(GLOBAL const ELEM *x, int n, int k0, int row0, int column0, int at)
-{
-    const int k = k0 + at / (IH * IW), row = row0 + at / IW % IH * ROW_STEP, column = column0 + at % IW * COLUMN_STEP;
+/* What an item stages, one element after the other: its place in x, which is counted on from one to the next, for
+ * divisions take longer than the rest. Places outside the image are modulo 2^32. */
+struct staged {
+    int k, row, column;
+    uint at;
+};
+#define COUNTED (KG == 1 && XL == 1)
+#define COLUMNS_ON (ITEMS % IW)
+#define ROWS_ON (ITEMS / IW % IH)
+#define CHANNELS_ON (ITEMS / (IH * IW))
 
-    return at < F_STAGED && k < K && row >= 0 && row < H && column >= 0 && column < W ? LOAD1(x + X_AT(n, k / KG, row, column))
-                                                                                      : (SUM)0;
+DEVICE struct staged staged_first(int n, int k0, int row0, int column0, int at)
+{
+    struct staged a;
+
+    a.k = k0 + at / (IH * IW);
+    a.row = row0 + at / IW % IH * ROW_STEP;
+    a.column = column0 + at % IW * COLUMN_STEP;
+    a.at = ((uint)(n * K + a.k) * H + (uint)a.row) * W + (uint)a.column;
+    return a;
+}
+
+DEVICE struct staged staged_next(struct staged a, int row0, int column0)
+{
+    a.k += CHANNELS_ON;
+    a.row += ROWS_ON * ROW_STEP;
+    a.column += COLUMNS_ON * COLUMN_STEP;
+    a.at += ((uint)CHANNELS_ON * H + ROWS_ON * ROW_STEP) * W + COLUMNS_ON * COLUMN_STEP;
+    if (COLUMNS_ON && a.column >= column0 + IW * COLUMN_STEP) {
+        a.column -= IW * COLUMN_STEP;
+        a.row += ROW_STEP;
+        a.at += (uint)ROW_STEP * W - IW * COLUMN_STEP;
+    }
+    if (ITEMS % (IH * IW) && a.row >= row0 + IH * ROW_STEP) {
+        a.row -= IH * ROW_STEP;
+        a.k++;
+        a.at += ((uint)H - IH * ROW_STEP) * W;
+    }
+    return a;
+}
+
+/* Zero outside the image and from channel k_end on. */
+DEVICE SUM staged_value(GLOBAL const ELEM *x, int n, int k_end, struct staged a)
+{
+    if (a.k >= k_end || (uint)a.row >= H || (uint)a.column >= W)
+        return (SUM)0;
+    return COUNTED ? LOAD1(x + a.at) : LOAD1(x + X_AT(n, a.k / KG, a.row, a.column));
 }
 
 KERNEL WG_SIZE(LX, LY, LZ) depthwise_shared(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT wp, Y_PARAMS)
@@ -33,12 +73,16 @@ KERNEL WG_SIZE(LX, LY, LZ) depthwise_shared(GLOBAL const ELEM *RESTRICT x, GLOBA
 
     POISON_LOCAL(xs, F_STAGED, item, ITEMS);
     POISON_LOCAL(ws, W_STAGE, item, ITEMS);
+    const int row0 = p0 * SH - PT, column0 = q0 * SW - PL, k_end = f0 + F_TILE < K ? f0 + F_TILE : K;
+    struct staged a = staged_first(n0, f0, row0, column0, item);
     for (int first = 0; first < EACH(F_STAGED); first += F_HELD) {
         SUM held[F_HELD];
 
         UNROLL
-        for (int i = 0; i < F_HELD; i++)
-            held[i] = staged_at(x, n0, f0, p0 * SH - PT, q0 * SW - PL, item + (first + i) * ITEMS);
+        for (int i = 0; i < F_HELD; i++) {
+            held[i] = staged_value(x, n0, k_end, a);
+            a = staged_next(a, row0, column0);
+        }
         UNROLL
         for (int i = 0; i < F_HELD; i++)
             if (item + (first + i) * ITEMS < F_STAGED)

@@ -92,6 +92,7 @@ static const struct mutant mutants[] = {
     {"depthwise_conv2d/shared", SHAPE, "r and s swapped", "ws[(r * S + s) * W_ROW", "ws[(s * S + r) * W_ROW"},
     {"depthwise_conv2d/shared", SHAPE, "uninitialised accumulator", "acc[g][n][f][i][j] = 0",
      "acc[g][n][f][i][j] = LOAD1(y)"},
+    {"depthwise_conv2d/shared", SHAPE, "place in another row", "a.at += (uint)ROW_STEP * W - IW * COLUMN_STEP;", ""},
 
     {NULL, NULL, NULL, NULL, NULL},
 };

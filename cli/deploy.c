@@ -248,7 +248,10 @@ static enum err add_network(const struct cli *c, struct deploy_set *s, const str
     assert(t >= 0 && "network_dtype_at");
     o.dtype = (enum dtype)t;
     o.exact = o.calls && !cli_flag(c, "allow-nearest");
-    enum err e = graph_layouts_named(o.calls ? cli_text(c, "layout") : NULL, &o.layouts, why);
+    enum err e = ERR_OK;
+    if (o.calls && cli_text(c, "layout") != NULL) {
+        e = graph_layouts_named(cli_text(c, "layout"), &o.layouts, why);
+    }
     if (e != ERR_OK) {
         return e;
     }

@@ -6,13 +6,15 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A table over some variables: the value of var[k] is digit k (2 bits) of the index. */
+/* A table over some variables; the entry of their values is the sum of value x weight. */
 struct table {
     int n_vars;
     int var[LAYOUTS_MAX_SCOPE];
+    size_t weight[LAYOUTS_MAX_SCOPE], size;
     int next[LAYOUTS_MAX_SCOPE]; /* the next table over var[k], -1 = none */
     double *cost;
     unsigned char *best; /* of a table made by eliminating a variable: its best value */
@@ -20,17 +22,19 @@ struct table {
     bool used;           /* taken into another table */
 };
 
-/* A variable not eliminated yet: the tables over it, and how many variables those have; too many: LAYOUTS_MAX_SCOPE
- * + 1. */
+/* The layouts of a node; a value is a position in them. Not eliminated yet: the tables over it, and the size of one
+ * over all that these have; too large: SIZE_MAX. */
 struct variable {
-    int first, last; /* -1: none */
-    int n_scope;     /* 0: eliminated */
+    int n_values, layout[GRAPH_LAYOUTS];
+    int first, last;   /* -1: none */
+    size_t scope_size; /* 0: eliminated */
 };
 
 struct problem {
     size_t n_vars, n_tables;
     struct table *tables; /* n_nodes of times, n_nodes of transforms, n_nodes of eliminations */
     struct variable *vars;
+    int *value; /* [n_vars] */
 };
 
 /* What the cost of a choice is made of. */
@@ -42,27 +46,6 @@ struct pricing {
     size_t *first, *readers; /* of node i: readers[first[i]] to readers[first[i + 1] - 1] */
 };
 
-/* An index is a number of one digit a variable. */
-static size_t weight_of_digit(int k)
-{
-    size_t n = 1;
-
-    assert(k >= 0 && k <= LAYOUTS_MAX_SCOPE);
-    while (k-- > 0)
-        n *= GRAPH_LAYOUTS;
-    return n;
-}
-
-static size_t table_size(const struct table *t)
-{
-    return weight_of_digit(t->n_vars);
-}
-
-static int digit(size_t index, int k)
-{
-    return (int)(index / weight_of_digit(k) % GRAPH_LAYOUTS);
-}
-
 static bool table_has(const struct table *t, int var)
 {
     for (int k = 0; k < t->n_vars; k++)
@@ -72,14 +55,34 @@ static bool table_has(const struct table *t, int var)
 }
 
 /* Adds a variable once; false when the table is full. */
-static bool table_add(struct table *t, int var)
+static bool table_add(const struct problem *p, struct table *t, int var)
 {
+    const size_t n = (size_t)p->vars[var].n_values;
+
     if (table_has(t, var))
         return true;
-    if (t->n_vars == LAYOUTS_MAX_SCOPE)
+    if (t->n_vars == LAYOUTS_MAX_SCOPE || t->size * n > LAYOUTS_MAX_ENTRIES)
         return false;
-    t->var[t->n_vars++] = var;
+    t->var[t->n_vars] = var;
+    t->weight[t->n_vars++] = t->size;
+    t->size *= n;
     return true;
+}
+
+/* The values of the table's variables that belong to its first entry, and to the one after theirs. */
+static void first_values(const struct table *t, int *value)
+{
+    for (int k = 0; k < t->n_vars; k++)
+        value[t->var[k]] = 0;
+}
+
+static void next_values(const struct problem *p, const struct table *t, int *value)
+{
+    for (int k = 0; k < t->n_vars; k++) {
+        if (++value[t->var[k]] < p->vars[t->var[k]].n_values)
+            return;
+        value[t->var[k]] = 0;
+    }
 }
 
 /* Is input k of a node the first that is this one? */
@@ -157,17 +160,21 @@ static double fused_cost(const struct graph *g, const struct layouts_costs *c, s
                                                                                   : INFINITY;
 }
 
-/* The transforms of node i's tensor for its readers: one for each layout that they want and the writer does not give.
- */
-static double transforms_cost(const struct graph *g, const struct layouts_costs *c, size_t i, const size_t *readers,
-                              size_t n, const int *layout)
+/* The layouts that the readers of node i's tensor want, a bit each. */
+static unsigned wants_of(const struct graph *g, size_t i, const size_t *readers, size_t n, const int *layout)
 {
-    const int gives = graph_gives(g, i, layout[i]);
     unsigned wants = graph_wants_of(g, g->n_nodes, i, 0); /* the caller */
-    double sum = 0;
 
     for (size_t k = 0; k < n; k++)
         wants |= graph_wants_of(g, readers[k], i, layout[readers[k]]);
+    return wants;
+}
+
+/* The transforms of node i's tensor: one for each layout that is wanted and that the writer does not give. */
+static double transforms_cost(const struct graph *g, const struct layouts_costs *c, size_t i, int gives, unsigned wants)
+{
+    double sum = 0;
+
     for (int to = 0; to < GRAPH_LAYOUTS; to++)
         if (wants & 1u << to && graph_differs(g, i, gives, to))
             sum += c->transform(i, gives, to, c->arg);
@@ -179,16 +186,34 @@ static double apart_cost(const struct graph *g, enum dtype t, const struct layou
                          const int *layout)
 {
     return time_of(g, t, c, i, layout[i]) + time_of(g, t, c, reader, layout[reader]) +
-           transforms_cost(g, c, i, &reader, 1, layout);
+           transforms_cost(g, c, i, graph_gives(g, i, layout[i]), wants_of(g, i, &reader, 1, layout));
+}
+
+/* Transforms of one tensor, by what its writer gives and its readers want; below 0: not asked for yet. */
+struct moves {
+    double cost[GRAPH_LAYOUTS][1u << GRAPH_LAYOUTS];
+};
+
+static void moves_init(struct moves *m)
+{
+    for (int l = 0; l < GRAPH_LAYOUTS; l++)
+        for (unsigned wants = 0; wants < 1u << GRAPH_LAYOUTS; wants++)
+            m->cost[l][wants] = -1;
 }
 
 /* What depends on the layouts of node i and of its readers. */
-static double tensor_cost(const struct pricing *p, size_t i, const int *layout)
+static double tensor_cost(const struct pricing *p, size_t i, const int *layout, struct moves *m)
 {
-    const size_t reader = p->with[i];
+    const size_t reader = p->with[i], *readers = &p->readers[p->first[i]], n = p->first[i + 1] - p->first[i];
+    const int gives = graph_gives(p->g, i, layout[i]);
+    double *cost;
 
-    return reader ? fmin(fused_cost(p->g, p->c, i, reader, layout), apart_cost(p->g, p->t, p->c, i, reader, layout))
-                  : transforms_cost(p->g, p->c, i, &p->readers[p->first[i]], p->first[i + 1] - p->first[i], layout);
+    if (reader)
+        return fmin(fused_cost(p->g, p->c, i, reader, layout), apart_cost(p->g, p->t, p->c, i, reader, layout));
+    cost = &m->cost[gives][wants_of(p->g, i, readers, n, layout)];
+    if (*cost < 0)
+        *cost = transforms_cost(p->g, p->c, i, gives, (unsigned)(cost - m->cost[gives]));
+    return *cost;
 }
 
 void layouts_fused(const struct graph *g, enum dtype t, const struct layouts_costs *c, const int *layout, size_t *with)
@@ -205,69 +230,58 @@ void layouts_fused(const struct graph *g, enum dtype t, const struct layouts_cos
 double layouts_price(const struct graph *g, enum dtype t, const struct layouts_costs *c, const int *layout)
 {
     struct pricing p;
+    struct moves m;
     double sum = 0;
 
     if (pricing_init(&p, g, t, c))
         return NAN;
-    for (size_t i = 0; i < g->n_nodes; i++)
-        sum += node_cost(&p, i, layout[i]) + tensor_cost(&p, i, layout);
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        moves_init(&m);
+        sum += node_cost(&p, i, layout[i]) + tensor_cost(&p, i, layout, &m);
+    }
     pricing_fini(&p);
     return sum;
 }
 
-static enum err fill_node(const struct pricing *p, size_t i, struct table *out)
+static enum err fill_node(const struct pricing *from, const struct problem *p, size_t i, struct table *out)
 {
-    table_add(out, (int)i);
-    out->cost = malloc(table_size(out) * sizeof *out->cost);
+    table_add(p, out, (int)i);
+    out->cost = malloc(out->size * sizeof *out->cost);
     if (!out->cost)
         return ERR_NOMEM;
-    for (int l = 0; l < GRAPH_LAYOUTS; l++)
-        out->cost[l] = node_cost(p, i, l);
+    for (int k = 0; k < p->vars[i].n_values; k++)
+        out->cost[k] = node_cost(from, i, p->vars[i].layout[k]);
     return ERR_OK;
 }
 
-/* False when a value of the table's variables is none that its node can have. */
-static bool possible(const struct graph *g, enum dtype t, const struct table *x, const int *layout)
-{
-    for (int k = 0; k < x->n_vars; k++)
-        if (!(graph_node_layouts(g, (size_t)x->var[k], t) & 1u << layout[x->var[k]]))
-            return false;
-    return true;
-}
-
-/* The layout of a node that has one alone; -1: of one that has several. */
-static int only_layout(const struct graph *g, size_t i, enum dtype t)
-{
-    const unsigned can = graph_node_layouts(g, i, t);
-    int l = 0;
-
-    while (!(can & 1u << l))
-        l++;
-    return can == 1u << l ? l : -1;
-}
-
 /* `layout`: room for all nodes. Readers that have one layout alone are no variables. */
-static enum err fill_tensor(const struct pricing *p, size_t i, int *layout, struct table *out, struct why *why)
+static enum err fill_tensor(const struct pricing *from, const struct problem *p, size_t i, int *layout,
+                            struct table *out, struct why *why)
 {
-    const struct graph *g = p->g;
-    bool fits = table_add(out, (int)i);
+    const struct graph *g = from->g;
+    bool fits = table_add(p, out, (int)i);
+    struct moves m;
 
-    for (size_t k = p->first[i]; k < p->first[i + 1] && fits; k++) {
-        const int only = only_layout(g, p->readers[k], p->t);
+    for (size_t k = from->first[i]; k < from->first[i + 1] && fits; k++) {
+        const struct variable *v = &p->vars[from->readers[k]];
 
-        fits = only >= 0 || table_add(out, (int)p->readers[k]);
-        layout[p->readers[k]] = only;
+        fits = v->n_values == 1 || table_add(p, out, (int)from->readers[k]);
+        layout[from->readers[k]] = v->layout[0];
     }
     if (!fits)
-        return why_set(why, ERR_LIMIT, "%s: %s has more than %d readers", g->name, g->nodes[i].name,
-                       LAYOUTS_MAX_SCOPE - 1);
-    out->cost = malloc(table_size(out) * sizeof *out->cost);
+        return why_set(
+            why, ERR_LIMIT,
+            "%s: %s has so many readers that their layouts have more than %d choices; let fewer layouts be chosen",
+            g->name, g->nodes[i].name, LAYOUTS_MAX_ENTRIES);
+    out->cost = malloc(out->size * sizeof *out->cost);
     if (!out->cost)
         return ERR_NOMEM;
-    for (size_t index = 0; index < table_size(out); index++) {
+    moves_init(&m);
+    first_values(out, p->value);
+    for (size_t index = 0; index < out->size; index++, next_values(p, out, p->value)) {
         for (int k = 0; k < out->n_vars; k++)
-            layout[out->var[k]] = digit(index, k);
-        out->cost[index] = possible(g, p->t, out, layout) ? tensor_cost(p, i, layout) : INFINITY;
+            layout[out->var[k]] = p->vars[out->var[k]].layout[p->value[out->var[k]]];
+        out->cost[index] = tensor_cost(from, i, layout, &m);
     }
     return ERR_OK;
 }
@@ -305,30 +319,31 @@ static void enlist(struct problem *p, int i)
 /* The variables of all tables that hold `var`, that one first; false when they are too many. */
 static bool union_scope(const struct problem *p, int var, struct table *out)
 {
-    bool fits = table_add(out, var);
+    bool fits = table_add(p, out, var);
 
     for (int i = p->vars[var].first; i >= 0 && fits; i = next_of(p, i, var))
         for (int k = 0; k < p->tables[i].n_vars && fits && !p->tables[i].used; k++)
-            fits = table_add(out, p->tables[i].var[k]);
+            fits = table_add(p, out, p->tables[i].var[k]);
     return fits;
 }
 
 static void count_scope(struct problem *p, int var)
 {
-    struct table scope = {.n_vars = 0};
+    struct table scope = {.size = 1};
 
-    p->vars[var].n_scope = union_scope(p, var, &scope) ? scope.n_vars : LAYOUTS_MAX_SCOPE + 1;
+    p->vars[var].scope_size = union_scope(p, var, &scope) ? scope.size : SIZE_MAX;
 }
 
 /* The variable whose elimination makes the smallest table; -1 when each makes one that is too large. */
 static int next_variable(const struct problem *p)
 {
-    int best = -1, best_n = LAYOUTS_MAX_SCOPE + 1;
+    size_t least = SIZE_MAX;
+    int best = -1;
 
     for (size_t v = 0; v < p->n_vars; v++)
-        if (p->vars[v].n_scope && p->vars[v].n_scope < best_n) {
+        if (p->vars[v].scope_size && p->vars[v].scope_size < least) {
             best = (int)v;
-            best_n = p->vars[v].n_scope;
+            least = p->vars[v].scope_size;
         }
     return best;
 }
@@ -338,9 +353,9 @@ static size_t entry(const struct table *t, const int *value)
 {
     size_t index = 0;
 
-    for (int k = t->n_vars; k-- > 0;)
-        index = index * GRAPH_LAYOUTS + (size_t)value[t->var[k]];
-    assert(index < table_size(t));
+    for (int k = 0; k < t->n_vars; k++)
+        index += t->weight[k] * (size_t)value[t->var[k]];
+    assert(index < t->size);
     return index;
 }
 
@@ -355,28 +370,27 @@ static double sum_at(const struct problem *p, int var, const int *value)
     return sum;
 }
 
-/* A table over the neighbours of `var`: the least over its values. `value`: room for all variables. */
-static enum err eliminate(struct problem *p, int var, int *value)
+/* A table over the neighbours of `var`: the least over its values. */
+static enum err eliminate(struct problem *p, int var)
 {
-    struct table scope = {.n_vars = 0}, out = {.eliminates = var};
+    struct table scope = {.size = 1}, out = {.size = 1, .eliminates = var};
 
     union_scope(p, var, &scope);
-    out.n_vars = scope.n_vars - 1;
-    memcpy(out.var, scope.var + 1, (size_t)out.n_vars * sizeof out.var[0]);
-    out.cost = malloc(table_size(&out) * sizeof *out.cost);
-    out.best = calloc(table_size(&out), 1);
+    for (int k = 1; k < scope.n_vars; k++)
+        table_add(p, &out, scope.var[k]);
+    out.cost = malloc(out.size * sizeof *out.cost);
+    out.best = calloc(out.size, 1);
     if (!out.cost || !out.best) {
         free(out.cost);
         free(out.best);
         return ERR_NOMEM;
     }
-    for (size_t index = 0; index < table_size(&out); index++) {
-        for (int k = 0; k < out.n_vars; k++)
-            value[out.var[k]] = digit(index, k);
+    first_values(&out, p->value);
+    for (size_t index = 0; index < out.size; index++, next_values(p, &out, p->value)) {
         out.cost[index] = INFINITY;
-        for (int l = 0; l < GRAPH_LAYOUTS; l++) {
-            value[var] = l;
-            const double sum = sum_at(p, var, value);
+        for (int l = 0; l < p->vars[var].n_values; l++) {
+            p->value[var] = l;
+            const double sum = sum_at(p, var, p->value);
 
             if (sum < out.cost[index]) {
                 out.cost[index] = sum;
@@ -386,8 +400,8 @@ static enum err eliminate(struct problem *p, int var, int *value)
     }
     for (int i = p->vars[var].first; i >= 0; i = next_of(p, i, var))
         p->tables[i].used = true;
-    assert(p->vars[var].n_scope && p->n_tables < 3 * p->n_vars);
-    p->vars[var].n_scope = 0;
+    assert(p->vars[var].scope_size && p->n_tables < 3 * p->n_vars);
+    p->vars[var].scope_size = 0;
     p->tables[p->n_tables] = out;
     enlist(p, (int)p->n_tables++);
     for (int k = 0; k < out.n_vars; k++)
@@ -396,7 +410,7 @@ static enum err eliminate(struct problem *p, int var, int *value)
 }
 
 /* Eliminates all variables, then reads their values off backwards. */
-static enum err solve(struct problem *p, int *value, double *cost, struct why *why)
+static enum err solve(struct problem *p, int *layout, double *cost, struct why *why)
 {
     const size_t first = p->n_tables;
     enum err e = ERR_OK;
@@ -407,17 +421,33 @@ static enum err solve(struct problem *p, int *value, double *cost, struct why *w
         const int var = next_variable(p);
 
         e = var < 0 ? why_set(why, ERR_LIMIT, "the network's tensors have too many readers at the same time")
-                    : eliminate(p, var, value);
+                    : eliminate(p, var);
     }
     *cost = 0;
     for (size_t i = p->n_tables; i > first && !e; i--) {
         const struct table *t = &p->tables[i - 1];
 
-        value[t->eliminates] = t->best[entry(t, value)];
+        p->value[t->eliminates] = t->best[entry(t, p->value)];
+        layout[t->eliminates] = p->vars[t->eliminates].layout[p->value[t->eliminates]];
         if (t->n_vars == 0)
             *cost += t->cost[0];
     }
     return e;
+}
+
+/* The layouts of each node: those that are to be considered, or its own where it can have none of them. */
+static void find_values(const struct pricing *from, struct problem *p)
+{
+    for (size_t i = 0; i < p->n_vars; i++) {
+        const unsigned can = graph_node_layouts(from->g, i, from->t);
+        const unsigned of = from->c->layouts & can ? from->c->layouts & can : can;
+        struct variable *v = &p->vars[i];
+
+        *v = (struct variable){.first = -1, .last = -1, .scope_size = SIZE_MAX};
+        for (int l = 0; l < GRAPH_LAYOUTS; l++)
+            if (of & 1u << l)
+                v->layout[v->n_values++] = l;
+    }
 }
 
 static enum err fill_tables(const struct pricing *from, struct problem *p, int *layout, struct why *why)
@@ -425,10 +455,10 @@ static enum err fill_tables(const struct pricing *from, struct problem *p, int *
     enum err e = ERR_OK;
 
     for (size_t i = 0; i < p->n_vars && !e; i++) {
-        e = fill_node(from, i, &p->tables[p->n_tables]);
+        e = fill_node(from, p, i, &p->tables[p->n_tables]);
         if (!e)
             enlist(p, (int)p->n_tables++);
-        e = e ? e : fill_tensor(from, i, layout, &p->tables[p->n_tables], why);
+        e = e ? e : fill_tensor(from, p, i, layout, &p->tables[p->n_tables], why);
         if (!e)
             enlist(p, (int)p->n_tables++);
     }
@@ -443,6 +473,7 @@ static void problem_fini(struct problem *p)
     }
     free(p->tables);
     free(p->vars);
+    free(p->value);
 }
 
 /* The least cost of tables filled from `from`; layout: as layouts_choose, zeros at first. */
@@ -453,8 +484,11 @@ static enum err choose(const struct pricing *from, int *layout, double *cost, st
 
     p.tables = calloc(3 * p.n_vars, sizeof *p.tables);
     p.vars = malloc(p.n_vars * sizeof *p.vars);
-    if (p.tables && p.vars) {
-        memset(p.vars, -1, p.n_vars * sizeof *p.vars);
+    p.value = calloc(p.n_vars, sizeof *p.value);
+    if (p.tables && p.vars && p.value) {
+        for (size_t i = 0; i < 3 * p.n_vars; i++)
+            p.tables[i].size = 1;
+        find_values(from, &p);
         e = fill_tables(from, &p, layout, why);
     }
     if (!e)

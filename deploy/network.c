@@ -97,14 +97,11 @@ static double note(struct prices *p, enum err e, struct buf *text)
     return x ? x->time_ns + START_NS : INFINITY;
 }
 
-/* The time of node i of g, which is node `at` of `in`. */
-static double layer_ns(struct prices *p, const struct graph *in, size_t at, size_t i, int layout)
+/* The time of node `at` of `in`. */
+static double layer_ns(struct prices *p, const struct graph *in, size_t at, int layout)
 {
-    const unsigned can = graph_node_layouts(p->g, i, p->dtype);
     struct buf text;
 
-    if ((can & p->layouts) && !(p->layouts & 1u << layout))
-        return INFINITY;
     buf_init(&text, WORKLOAD_MAX_TEXT);
     return note(p, graph_node_workload(in, at, p->dtype, layout, &text, p->why), &text);
 }
@@ -113,14 +110,14 @@ static double node_ns(size_t i, int layout, void *arg)
 {
     struct prices *p = arg;
 
-    return layer_ns(p, p->g, i, i, layout);
+    return layer_ns(p, p->g, i, layout);
 }
 
 static double fused_ns(size_t i, int layout, void *arg)
 {
     struct prices *p = arg;
 
-    return layer_ns(p, &p->fused, (size_t)p->at[i], i, layout);
+    return layer_ns(p, &p->fused, (size_t)p->at[i], layout);
 }
 
 static double transform_ns(size_t i, int from, int to, void *arg)
@@ -191,7 +188,7 @@ static enum err lower(struct prices *p, const struct layouts_costs *costs, int *
 
 static enum err choose_layouts(struct prices *p, struct deploy_network *n)
 {
-    const struct layouts_costs costs = {node_ns, transform_ns, fused_ns, p};
+    const struct layouts_costs costs = {node_ns, transform_ns, fused_ns, p, p->layouts};
     int *layout = calloc(p->g->n_nodes, sizeof *layout);
     enum err e = ERR_NOMEM;
 
@@ -284,12 +281,29 @@ void deploy_source_close(struct deploy_source *from)
     choices_close(from->choices);
 }
 
+/* The layouts that a log has records of, a bit each, and nchw. */
+static unsigned layouts_in(const struct best_set *best)
+{
+    unsigned layouts = 1u << IMAGES_NCHW;
+
+    for (size_t i = 0; i < best_n(best); i++) {
+        struct workload w;
+
+        if (workload_parse(best_at(best, i)->workload, &w, NULL))
+            continue;
+        for (const struct operator_key *key = w.op->keys; key->name; key++)
+            if (key->words == images_layouts)
+                layouts |= 1u << workload_get(&w, key->name);
+    }
+    return layouts;
+}
+
 enum err deploy_network_choose(const struct graph *g, const struct deploy_source *from,
                                const struct deploy_network_options *o, struct deploy_network **out, struct why *why)
 {
     struct prices p = {.g = g,
                        .dtype = o->dtype,
-                       .layouts = o->layouts,
+                       .layouts = o->layouts ? o->layouts : layouts_in(from->best),
                        .choices = from->choices,
                        .device = &from->device,
                        .why = why};

@@ -29,7 +29,7 @@ struct deploy_network {
 struct deploy_network_options {
     const char *network; /* has a graph */
     enum dtype dtype;
-    unsigned layouts; /* a bit each: what may be chosen */
+    unsigned layouts; /* a bit each: what may be chosen; 0: nchw, and what the log has records of */
     bool calls;       /* the bundle's functions are those of the steps */
     bool exact;       /* every step with weights must have a record */
 };

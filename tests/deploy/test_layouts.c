@@ -77,15 +77,15 @@ static void random_times(struct rng *r, struct times *t)
 }
 
 /* The next choice of layouts that the nodes can have, as numbers are counted; false behind the last. */
-static bool next_choice(const struct graph *g, int *layout)
+static bool next_choice(const struct graph *g, unsigned layouts, int *layout)
 {
     for (size_t i = 0; i < g->n_nodes; i++) {
         const unsigned can = graph_node_layouts(g, i, DTYPE_F32);
 
         while (++layout[i] < GRAPH_LAYOUTS)
-            if (can & 1u << layout[i])
+            if (can & layouts & 1u << layout[i])
                 return true;
-        layout[i] = 0; /* all have nchw */
+        layout[i] = 0; /* all have nchw, and it is among `layouts` */
     }
     return false;
 }
@@ -97,7 +97,7 @@ static double cheapest(const struct graph *g, const struct layouts_costs *c)
 
     do
         best = fmin(best, layouts_price(g, DTYPE_F32, c, layout));
-    while (next_choice(g, layout));
+    while (next_choice(g, c->layouts ? c->layouts : ~0u, layout));
     return best;
 }
 
@@ -110,7 +110,8 @@ static void elimination_finds_the_least_of_all_choices(void **state)
     rng_init(&r, 7);
     for (int k = 0; k < N_GRAPHS; k++) {
         struct times t;
-        const struct layouts_costs c = {node_time, transform_time, NULL, &t};
+        const unsigned some[] = {0, 1u << IMAGES_NCHW | 1u << k % GRAPH_LAYOUTS};
+        const struct layouts_costs c = {node_time, transform_time, NULL, &t, some[k % 3 == 0]};
         struct graph g;
         struct buf text;
         struct why why = {""};
@@ -133,6 +134,8 @@ static void elimination_finds_the_least_of_all_choices(void **state)
                     fail_msg("chosen %g, priced %g, least %g of\n%s", cost, layouts_price(&g, DTYPE_F32, &c, layout),
                              least, buf_text(&text));
                 n_compared++;
+                for (size_t i = 0; i < g.n_nodes && c.layouts; i++)
+                    assert_true(c.layouts & 1u << layout[i]);
             }
             for (size_t i = 0; i < g.n_nodes; i++)
                 n_shortcuts += g.nodes[i].n_in > 1;
@@ -198,7 +201,7 @@ static double cheapest_fused(const struct graph *g, const struct times *t)
         size_t with[MOST] = {0};
         bool can_be = true;
         struct mapped m = {.t = t, .with = with};
-        const struct layouts_costs c = {mapped_node, mapped_transform, NULL, &m};
+        const struct layouts_costs c = {mapped_node, mapped_transform, NULL, &m, 0};
         struct graph made;
         int at[MOST];
 
@@ -226,7 +229,7 @@ static void fusions_are_chosen_with_the_layouts(void **state)
     rng_init(&r, 11);
     for (int k = 0; k < 40; k++) {
         struct times t;
-        const struct layouts_costs c = {node_time, transform_time, fused_time, &t};
+        const struct layouts_costs c = {node_time, transform_time, fused_time, &t, 0};
         struct graph g;
         struct buf text;
         struct why why = {""};
@@ -270,7 +273,7 @@ static enum err parse(const char *text, struct graph *g)
 static void a_transform_is_paid_once_for_all_that_want_it(void **state)
 {
     struct times t = {0};
-    const struct layouts_costs c = {node_time, transform_time, NULL, &t};
+    const struct layouts_costs c = {node_time, transform_time, NULL, &t, 0};
     const int layout[] = {0, 3, 0, 0};
     struct graph g;
 
@@ -288,7 +291,7 @@ static void a_transform_is_paid_once_for_all_that_want_it(void **state)
 static void a_slower_layer_is_chosen_where_transforms_would_cost_more(void **state)
 {
     struct times t = {0};
-    const struct layouts_costs c = {node_time, transform_time, NULL, &t};
+    const struct layouts_costs c = {node_time, transform_time, NULL, &t, 0};
     struct graph g;
     int layout[3];
     double cost;
@@ -327,7 +330,7 @@ static double two(size_t i, int from, int to, void *arg)
 
 static void whole_networks_are_solved(void **state)
 {
-    const struct layouts_costs c = {one, two, NULL, NULL};
+    const struct layouts_costs c = {one, two, NULL, NULL, 0};
 
     (void)state;
     for (const char *const *name = graph_names(); *name; name++) {
@@ -373,7 +376,7 @@ static double never(size_t i, int layout, void *arg)
 /* As many layers as there may be take no longer than so many short networks: below a second, not a minute. */
 static void the_longest_chain_is_solved(void **state)
 {
-    const struct layouts_costs c = {less_in_blocks, ten, never, NULL};
+    const struct layouts_costs c = {less_in_blocks, ten, never, NULL, 0};
     struct buf text;
     struct why why = {""};
     struct graph g;
@@ -397,7 +400,7 @@ static void the_longest_chain_is_solved(void **state)
 
 static void a_tensor_of_too_many_readers_is_refused(void **state)
 {
-    const struct layouts_costs c = {one, two, NULL, NULL};
+    const struct layouts_costs c = {one, two, NULL, NULL, 0};
     struct buf text;
     struct why why = {""};
     struct graph g;
@@ -419,7 +422,7 @@ static void a_tensor_of_too_many_readers_is_refused(void **state)
 /* As a mask by the attentions of twelve layers: where all have one layout there is nothing to choose. */
 static void readers_of_one_layout_are_as_many_as_may_be(void **state)
 {
-    const struct layouts_costs c = {one, two, NULL, NULL};
+    const struct layouts_costs c = {one, two, NULL, NULL, 0};
     struct buf text;
     struct why why = {""};
     struct graph g;

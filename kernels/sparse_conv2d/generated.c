@@ -269,6 +269,16 @@ static bool choose_staged(const struct workload *w, const struct space *s, int64
     return (lanes < vec || !flat_pays(&z, vec)) && staging_pays(w, &z, x_r) && space_is_valid(s, c, NULL);
 }
 
+/* Of a kernel's products: as many as compilers take well, but not twice what the layer has. */
+static int64_t gpu_cap(const struct workload *w)
+{
+    int64_t cap = 4000;
+
+    while (cap > 500 && sparse_nnz(w) <= cap / 2)
+        cap /= 2;
+    return cap;
+}
+
 /* Images along the first axis of groups where there are many; else pixels. As many groups of the grid as channel groups
  * allow; one block of input channels where a channel's products fit into a kernel. */
 static enum err gpu_fallback(const struct workload *w, const struct space *s, struct config *out)
@@ -285,6 +295,8 @@ static enum err gpu_fallback(const struct workload *w, const struct space *s, st
         down *= 2;
     while (c_blk > 1 && (double)sparse_nnz(w) / (double)z.k * (double)c_blk / (double)(z.c / z.groups) > 2500)
         c_blk = CEIL(c_blk, 2);
+    struct config tried;
+
     *out = (struct config){{0}};
     build_choose(s,
                  (const struct build_define[]){{"vec", 1},
@@ -295,10 +307,15 @@ static enum err gpu_fallback(const struct workload *w, const struct space *s, st
                                                {"wg_y", down},
                                                {"wg_n", wide},
                                                {"spread", z.k > 16},
-                                               {"unroll_cap", 4000},
+                                               {"unroll_cap", gpu_cap(w)},
                                                {NULL, 0}},
                  out);
     out->choice[space_find_knob(s, "layout")] = many ? 1 : 0;
+    tried = *out; /* whole groups first: less than a warp is refused where there are many */
+    if (!build_make_valid(s, (const char *const[]){"c_blk", NULL}, &tried)) {
+        *out = tried;
+        return ERR_OK;
+    }
     return build_make_valid(
         s, (const char *const[]){"unroll_cap", "spread", "wg_y", "c_blk", "wg_x", "wg_n", "k_t", NULL}, out);
 }

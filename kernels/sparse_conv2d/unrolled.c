@@ -152,6 +152,21 @@ static bool settle(const struct space *s, const char *const *names, struct confi
     }
 }
 
+/* Where groups of the usual size take too much code or local memory: the largest one of most channels, one input
+ * channel a stage. */
+static bool settle_any(const struct space *s, struct config *out)
+{
+    static const char *const lowered[] = {"k_t", "wg_x", "wg_y", NULL};
+
+    *out = (struct config){{0}};
+    for (const char *const *name = lowered; *name; name++) {
+        const int i = space_find_knob(s, *name);
+
+        out->choice[i] = (uint16_t)(space_n_values(s, (size_t)i) - 1);
+    }
+    return settle(s, lowered, out);
+}
+
 /* So many channels that an input is used six times, fewer where tiles are few; groups of about 256. */
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
@@ -184,7 +199,7 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
                                                                                               : ALL},
                                                {NULL, 0}},
                  out);
-    return settle(s, lowered, out) ? ERR_OK : ERR_NOT_FOUND;
+    return settle(s, lowered, out) || settle_any(s, out) ? ERR_OK : ERR_NOT_FOUND;
 }
 
 struct writer {

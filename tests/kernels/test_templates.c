@@ -600,6 +600,9 @@ static void odd_layers_have_defaults_wherever_a_template_takes_them(void **state
         "conv2d f16 n=16 c=257 h=3 w=5 k=16 r=4 s=4 stride=3 pad=18 dilation=12",
         "conv2d f32 n=1 c=47 h=1 w=1 k=3 r=13 s=3 stride=2 pad=108,18 dilation=18",
         "conv2d f32 n=5 c=131 h=15 w=33 k=48 r=5 s=5 stride=2 pad=41,42,31,45 dilation=12 layout=nchw8c",
+        "sparse_conv2d f32 n=1 c=320 h=150 w=150 k=24 r=1 s=1 sparsity=0.95",
+        "sparse_conv2d f32 n=32 c=16 h=32 w=32 k=31 r=3 s=3 stride=2 pad=1 sparsity=0.95",
+        "sparse_conv2d f32 n=3 c=256 h=15 w=15 k=12 r=1 s=1 stride=2 sparsity=0.5",
         NULL,
     };
 

@@ -92,6 +92,16 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
     return build_make_valid(s, (const char *const[]){"ann_x", "ann_y", "x_t", "y_t", "y_r", "x_r", NULL}, out);
 }
 
+/* Groups along x, y and z; all along x where there are more than CUDA has along the others. */
+static const int64_t *grid_of(bool flat, int64_t out[3])
+{
+    if (flat) {
+        out[0] *= out[1] * out[2];
+        out[1] = out[2] = 1;
+    }
+    return out;
+}
+
 static void program(struct build *b)
 {
     const struct conv_shape z = conv_shape_of(b->w);
@@ -101,7 +111,9 @@ static void program(struct build *b)
                   pad_wg = build_max_side(b->d, 0) < 64 ? build_max_side(b->d, 0) : 64;
     const int64_t hp = (CEIL(z.p, tile_y) * tile_y - 1) * z.stride_h + (z.r - 1) * z.dil_h + 1;
     const int64_t wp = (CEIL(z.q, tile_x) * tile_x - 1) * z.stride_w + (z.s - 1) * z.dil_w + 1;
-    const int64_t grid[] = {CEIL(z.q, tile_x), CEIL(z.p, tile_y), z.n * tiles_c}, block[] = {x_t, y_t, c_t};
+    int64_t grid[] = {CEIL(z.q, tile_x), CEIL(z.p, tile_y), z.n * tiles_c}, pads[] = {CEIL(wp, pad_wg), hp, z.n * z.c};
+    const int64_t block[] = {x_t, y_t, c_t}, most = 65535;
+    const bool flat = z.n * z.k > most || hp > most;
     const int xp = build_buffer(b, "xp", ROLE_SCRATCH, b->w->dtype, z.n * z.c * hp * wp);
 
     assert(tiles_c * c_t * build_int(b, "c_r") >= z.k && x_t * y_t * c_t == build_int(b, "work_items"));
@@ -109,14 +121,15 @@ static void program(struct build *b)
     conv_define_shape(b, &z);
     build_define(b, "VEC", build_int(b, "vector"));
     build_define(b, "PAD_WG", pad_wg);
-    build_launch(b, PHASE_RUN, "depthwise_pad", (const int64_t[]){CEIL(wp, pad_wg), hp, z.n * z.c},
-                 (const int64_t[]){pad_wg, 1, 1}, (const int[]){0, xp, -1});
-    build_last_launch(b, "depthwise_direct", grid, block, (const int[]){xp, 1, -1});
+    build_define(b, "FLAT", flat);
+    build_launch(b, PHASE_RUN, "depthwise_pad", grid_of(flat, pads), (const int64_t[]){pad_wg, 1, 1},
+                 (const int[]){0, xp, -1});
+    build_last_launch(b, "depthwise_direct", grid_of(flat, grid), block, (const int[]){xp, 1, -1});
 }
 
 const struct template depthwise_direct = {
     .id = "depthwise_conv2d/direct",
-    .version = 1,
+    .version = 2,
     .summary = "Mali: a block of neighbouring outputs a work-item over a padded copy, loops or one axis as a vector",
     .fit = fit,
     .space = space,

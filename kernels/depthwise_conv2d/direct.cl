@@ -4,7 +4,8 @@
  * C_R x Y_R x X_R neighbouring outputs.
  * Knobs: C_T Y_T X_T work-items of a group along k p q; C_R Y_R X_R outputs of one; ANN_C ANN_Y ANN_X how a loop over these is
  * written: 0 as a loop, 1 unrolled, 2 as a vector (one axis at most; VEC is its extent). PAD_WG items of a padding group.
- * Launch: local (X_T, Y_T, C_T); groups (ceil(Q / (X_T*X_R)), ceil(P / (Y_T*Y_R)), NB * ceil(K / (C_T*C_R))). */
+ * Launch: local (X_T, Y_T, C_T); groups (ceil(Q / (X_T*X_R)), ceil(P / (Y_T*Y_R)), NB * ceil(K / (C_T*C_R)));
+ * FLAT: in the same order along the first axis, where CUDA has more room. */
 #include "conv/conv.clh"
 #ifndef C_T
 #define C_T 1
@@ -17,11 +18,25 @@
 #define ANN_Y 1
 #define ANN_X 2
 #define PAD_WG 4
+#define FLAT 0
 #endif
 
 #define C_TILES CEIL_DIV(K, C_T *C_R)
 #define HP ((CEIL_DIV(P, Y_T * Y_R) * Y_T * Y_R - 1) * SH + (R - 1) * DH + 1)
+#define TILES_X CEIL_DIV(Q, X_T *X_R)
+#define TILES_Y CEIL_DIV(P, Y_T *Y_R)
 #define WP ((CEIL_DIV(Q, X_T * X_R) * X_T * X_R - 1) * SW + (S - 1) * DW + 1)
+#define PADS CEIL_DIV(WP, PAD_WG)
+/* Of a grid of so many groups along x and y. */
+#if FLAT
+#define GROUP_X(nx) (GRP(0) % (nx))
+#define GROUP_Y(nx, ny) (GRP(0) / (nx) % (ny))
+#define GROUP_Z(nx, ny) (GRP(0) / (nx) / (ny))
+#else
+#define GROUP_X(nx) GRP(0)
+#define GROUP_Y(nx, ny) GRP(1)
+#define GROUP_Z(nx, ny) GRP(2)
+#endif
 /* Vectors along each axis, and how far a lane is from the next. */
 #define LANE_C (ANN_C == 2)
 #define LANE_Y (ANN_Y == 2)
@@ -52,12 +67,12 @@
 
 KERNEL WG_SIZE(PAD_WG, 1, 1) depthwise_pad(GLOBAL const ELEM *RESTRICT x, GLOBAL ELEM *RESTRICT xp)
 {
-    const int i = GRP(0) * PAD_WG + LID(0), h = GRP(1) - PT, w = i - PL;
-    const long plane = GRP(2);
+    const int i = GROUP_X(PADS) * PAD_WG + LID(0), row = GROUP_Y(PADS, HP), h = row - PT, w = i - PL;
+    const long plane = GROUP_Z(PADS, HP);
 
     if (i >= WP)
         return;
-    STORE1(xp + (plane * HP + GRP(1)) * WP + i,
+    STORE1(xp + (plane * HP + row) * WP + i,
            h >= 0 && h < H && w >= 0 && w < W ? LOAD1(x + (plane * H + h) * W + w) : (SUM)0);
 }
 
@@ -97,8 +112,8 @@ DEVICE VT weights_at(GLOBAL const ELEM *w, int k, int rs)
 KERNEL WG_SIZE(X_T, Y_T, C_T)
 depthwise_direct(GLOBAL const ELEM *RESTRICT xp, GLOBAL const ELEM *RESTRICT w, Y_PARAMS)
 {
-    const int q0 = (GRP(0) * X_T + LID(0)) * X_R, p0 = (GRP(1) * Y_T + LID(1)) * Y_R;
-    const int k0 = (GRP(2) % C_TILES * C_T + LID(2)) * C_R, n = GRP(2) / C_TILES;
+    const int q0 = (GROUP_X(TILES_X) * X_T + LID(0)) * X_R, p0 = (GROUP_Y(TILES_X, TILES_Y) * Y_T + LID(1)) * Y_R;
+    const int plane = GROUP_Z(TILES_X, TILES_Y), k0 = (plane % C_TILES * C_T + LID(2)) * C_R, n = plane / C_TILES;
     VT acc[C_VECTORS][Y_VECTORS][X_VECTORS];
 
     LOOP_C

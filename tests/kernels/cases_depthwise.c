@@ -10,9 +10,10 @@
 #define NHWC "depthwise_conv2d f32 n=2 c=20 h=9 w=10 r=3 s=3 pad=1 layout=nhwc"
 
 static const char *const shapes[] = {
-    "depthwise_conv2d f32 n=1 c=16 h=14 w=14 r=3 s=3 pad=1",                             /* square */
-    "depthwise_conv2d f32 n=1 c=5 h=13 w=37 r=3 s=2 pad=1",                              /* ragged */
-    "depthwise_conv2d f32 n=1 c=1 h=1 w=1 r=1 s=1",                                      /* tiny */
+    "depthwise_conv2d f32 n=2 c=32800 h=2 w=1 r=1 s=1",      /* groups of more planes than CUDA has along y and z */
+    "depthwise_conv2d f32 n=1 c=16 h=14 w=14 r=3 s=3 pad=1", /* square */
+    "depthwise_conv2d f32 n=1 c=5 h=13 w=37 r=3 s=2 pad=1",  /* ragged */
+    "depthwise_conv2d f32 n=1 c=1 h=1 w=1 r=1 s=1",          /* tiny */
     "depthwise_conv2d f32 n=1 c=8 h=15 w=35 r=3 s=3 stride=2 pad=1",                     /* strided */
     "depthwise_conv2d f32 n=1 c=4 h=12 w=12 r=3 s=3 pad=2 dilation=2",                   /* dilated */
     "depthwise_conv2d f32 n=1 c=3 h=9 w=8 r=2 s=3 stride=2,1 pad=1,0,2,1 dilation=1,2",  /* asymmetric */
@@ -71,7 +72,7 @@ static const struct mutant mutants[] = {
      "acc[i][j] = (PRODUCTS)(LOAD1(y))"},
 
     {"depthwise_conv2d/direct", SHAPE, "missing last term", "s < S; s++", "s < S - 1; s++"},
-    {"depthwise_conv2d/direct", SHAPE, "wrong pad", "GRP(1) - PT", "GRP(1) - PT + 1"},
+    {"depthwise_conv2d/direct", SHAPE, "wrong pad", "h = row - PT", "h = row - PT + 1"},
     {"depthwise_conv2d/direct", SHAPE, "unguarded tail", "p < P && q + VEC <= Q", "p < P"},
     {"depthwise_conv2d/direct", SHAPE, "r and s swapped", "k0 + c, r * S + s)", "k0 + c, s * S + r)"},
     {"depthwise_conv2d/direct", SHAPE, "uninitialised accumulator", "acc[c][i][j] = VSET(0)",

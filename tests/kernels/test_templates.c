@@ -171,6 +171,16 @@ static void check_needs(const struct template *t, const struct space *s, const s
         fail_msg("%s on %s needs %lld bytes of local memory, its config says %g", t->id, text, (long long)told, local);
 }
 
+/* The launches of a default have no more groups than a CUDA device has. */
+static void check_grid(const struct template *t, const struct device_desc *d, const struct program *p, bool is_default,
+                       const char *text)
+{
+    for (size_t i = 0; is_default && d->sm && i < p->n_launches; i++)
+        if (p->launches[i].grid[1] > CUDA_MAX_GRID_YZ || p->launches[i].grid[2] > CUDA_MAX_GRID_YZ)
+            fail_msg("%s: the default for %s on sm_%d has a grid of .. x %lld x %lld", t->id, text, (int)d->sm,
+                     (long long)p->launches[i].grid[1], (long long)p->launches[i].grid[2]);
+}
+
 /* The default config on every device, and on a third of them, as the seed has it, a random one; --full: three on all.
  */
 static void check_program(const struct template *t, const struct workload *w, const struct device_desc *d,
@@ -207,6 +217,7 @@ static void check_program(const struct template *t, const struct workload *w, co
         assert_true(p.flops == w->op->flops(w));
         check_needs(t, s, &c, &p, text);
         assert_in_range(p.n_passes, 1, 2); /* EXACT_NONE has no exact pass */
+        check_grid(t, d, &p, i == 0, text);
         assert_true(d->max_work_group == 0 || p.needs_work_group <= d->max_work_group);
         assert_true(d->local_bytes == 0 || p.needs_local_bytes <= (d->sm ? d->local_max_bytes : d->local_bytes));
         program_fini(&p);
@@ -612,6 +623,35 @@ static void odd_layers_have_defaults_wherever_a_template_takes_them(void **state
             for_all_templates(*layer, &devices[i], check_fallback);
 }
 
+/* Images x channels beyond CUDA's 65,535 groups along y and z: MobileNet's last layer at a batch of 64. */
+static void check_default_program(const struct template *t, const struct workload *w, const struct device_desc *d,
+                                  const struct space *s, const char *text)
+{
+    struct program p;
+    struct blobs blobs;
+    struct config c;
+
+    blobs_init(&blobs, (size_t)1 << 28);
+    assert_int_equal(t->fallback(w, d, s, &c), ERR_OK);
+    assert_int_equal(template_kernels(t, w, d, s, &c, &p, &blobs, NULL), ERR_OK);
+    check_grid(t, d, &p, true, text);
+    program_fini(&p);
+    blobs_fini(&blobs);
+}
+
+static void default_grids_of_large_batches_are_within_cudas(void **state)
+{
+    static const char *const layers[] = {"depthwise_conv2d f32 n=64 c=1024 h=7 w=7 r=3 s=3 pad=1",
+                                         "depthwise_conv2d f32 n=64 c=1152 h=15 w=15 r=3 s=3 stride=2 pad=1",
+                                         "conv2d f32 n=64 c=1024 h=7 w=7 k=1024 r=3 s=3 pad=1 groups=32",
+                                         "deformable_conv2d f32 n=64 c=1024 h=7 w=7 k=16 r=3 s=3 pad=1", NULL};
+
+    (void)state;
+    for (const char *const *layer = layers; *layer; layer++)
+        for (size_t i = N_OPENCL; i < N_DEVICES; i++)
+            for_all_templates(*layer, &devices[i], check_default_program);
+}
+
 static void equal_configs_give_equal_programs(void **state)
 {
     const struct template *t = template_find("conv2d/direct_tile");
@@ -699,6 +739,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(default_strips_of_depthwise_layers_are_whole_warps_of_their_products),
         cmocka_unit_test(default_strips_of_few_outputs_have_an_item_for_each),
         cmocka_unit_test(odd_layers_have_defaults_wherever_a_template_takes_them),
+        cmocka_unit_test(default_grids_of_large_batches_are_within_cudas),
         cmocka_unit_test(equal_configs_give_equal_programs),
         cmocka_unit_test(licences_are_no_part_of_programs),
     };

@@ -68,6 +68,13 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
     return e ? e : gemm_space(w, &z, d, knobs, quantities, constraints, s, why);
 }
 
+/* Work-items with 4 outputs each along an axis of a large product: 16, but 8 where tiles of 64 have over a tenth more
+ * beyond the edge. */
+static int64_t side_of(int64_t size)
+{
+    return CEIL(size, 64) * 64 * 10 <= CEIL(size, 32) * 32 * 11 ? 16 : 8;
+}
+
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
@@ -75,13 +82,14 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
     const bool gpu = d->kind == DEVICE_GPU;
     const int64_t big = z.b * CEIL(z.m, 64) * CEIL(z.n, 64), wide = 16 / (int64_t)dtype_bytes(w->dtype);
     const int64_t deep = gpu && z.k % 32 == 0 ? 32 : 16;
-    const int64_t side = d->kind == DEVICE_CPU ? 4 : gpu && big >= 2 * (d->units > 0 ? d->units : 16) ? 16 : 8;
+    const bool large = gpu && big >= 2 * (d->units > 0 ? d->units : 16);
+    const int64_t side = d->kind == DEVICE_CPU ? 4 : 8;
 
     *out = (struct config){{0}};
     build_choose(s,
-                 (const struct build_define[]){{"m_t", side},
+                 (const struct build_define[]){{"m_t", large ? side_of(z.m) : side},
                                                {"m_r", 4},
-                                               {"n_t", side},
+                                               {"n_t", large ? side_of(z.n) : side},
                                                {"n_r", 4},
                                                {"k_i", deep},
                                                {"v_k", gpu && z.k % wide == 0 ? wide : 1},

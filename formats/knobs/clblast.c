@@ -73,6 +73,7 @@ static const struct own conv_own[] = {{"nwg", 0, "WGD", "CLBlast's tile has one 
                                       {"strm", 0, NULL, NULL},
                                       {"strn", 0, NULL, NULL},
                                       {"swap", 0, NULL, NULL},
+                                      {"stages", 1, NULL, "CLBlast stages one tile at a time"},
                                       {"split", 1, NULL, "CLBlast's Xconvgemm makes each sum in one part"},
                                       {0}};
 

@@ -26,6 +26,7 @@ static const struct build_knob knobs[] = {
     {"sa", {0, 1, BUILD_END}},
     {"sb", {0, 1, BUILD_END}},
     {"swap", {0, 1, BUILD_END}},
+    {"stages", {1, 2, BUILD_END}},
     {0},
 };
 
@@ -34,7 +35,8 @@ static const char *const quantities[][2] = {
     {"rows", "mwg / mdimc"},
     {"columns", "nwg / ndimc"},
     {"accumulators", "rows * columns / vwn * ceil_div(vwn, lanes)"},
-    {"local_bytes", "(sa * kwg * mwg + sb * kwg * nwg) * sum_elem_bytes"},
+    {"held", "(stages == 2) * (sa * mwg + sb * nwg) * kwg / work_items"},
+    {"local_bytes", "stages * (sa * kwg * mwg + sb * kwg * nwg) * sum_elem_bytes"},
     {"waste_k", "ceil_div(size_k, mwg) * mwg / size_k"},
     {"waste_pq", "ceil_div((size_p * size_q), nwg) * nwg / (size_p * size_q)"},
     {"waste_i", "ceil_div((size_c * size_r * size_s), kwg) * kwg / (size_c * size_r * size_s)"},
@@ -76,6 +78,7 @@ static const char *const constraints[] = {
     "columns > vwn or strn == 0",
     "sa == 0 or work_items > 1",
     "sb == 0 or work_items > 1 or form == 'fused'",
+    "stages == 1 or (sa + sb > 0 and work_items > 1 and ceil_div(steps, split) > 1 and held <= 64)",
     NULL,
 };
 
@@ -101,12 +104,12 @@ static const struct build_define cpu_choice[] = {
     {"mwg", 12}, {"nwg", 32}, {"kwg", 8},  {"mdimc", 1}, {"ndimc", 1}, {"mdima", 1}, {"ndimb", 1}, {"kwi", 2},
     {"vwm", 1},  {"vwn", 16}, {"strm", 0}, {"strn", 0},  {"sa", 0},    {"sb", 0},    {"swap", 1},  {NULL, 0}};
 static const struct build_define gpu_choice[] = {
-    {"mwg", 32}, {"nwg", 32}, {"kwg", 16}, {"mdimc", 8}, {"ndimc", 8}, {"mdima", 8}, {"ndimb", 8}, {"kwi", 2},
-    {"vwm", 1},  {"vwn", 4},  {"strm", 0}, {"strn", 0},  {"sa", 1},    {"sb", 1},    {"swap", 0},  {NULL, 0}};
+    {"mwg", 32}, {"nwg", 32}, {"kwg", 16}, {"mdimc", 8}, {"ndimc", 8}, {"mdima", 8}, {"ndimb", 8}, {"kwi", 4},
+    {"vwm", 4},  {"vwn", 4},  {"strm", 0}, {"strn", 0},  {"sa", 1},    {"sb", 1},    {"swap", 0},  {NULL, 0}};
 
 static const struct build_define gpu_large[] = {
-    {"mwg", 64}, {"nwg", 64}, {"kwg", 16}, {"mdimc", 8}, {"ndimc", 16}, {"mdima", 16}, {"ndimb", 16}, {"kwi", 2},
-    {"vwm", 1},  {"vwn", 4},  {"strm", 0}, {"strn", 0},  {"sa", 1},     {"sb", 1},     {"swap", 0},   {NULL, 0}};
+    {"mwg", 64}, {"nwg", 64}, {"kwg", 16}, {"mdimc", 8}, {"ndimc", 16}, {"mdima", 16}, {"ndimb", 16}, {"kwi", 4},
+    {"vwm", 4},  {"vwn", 4},  {"strm", 0}, {"strn", 0},  {"sa", 1},     {"sb", 1},     {"swap", 0},   {NULL, 0}};
 
 /* Tiles of 64 x 64 where they are two for each unit, else of 32 x 32; one item a group where there is little to do. */
 static const struct build_define *choice_of(const struct conv_shape *z, const struct device_desc *d)
@@ -114,6 +117,16 @@ static const struct build_define *choice_of(const struct conv_shape *z, const st
     if (d->kind == DEVICE_CPU || z->k < 16 || z->p * z->q < 16)
         return cpu_choice;
     return z->n * (z->k / 64) * (z->p * z->q / 64) < 2 * build_threads(d) ? gpu_choice : gpu_large;
+}
+
+/* The next stage ahead, where there is one. */
+static void choose_ahead(const struct space *s, struct config *out)
+{
+    struct config ahead = *out;
+
+    build_choose(s, (const struct build_define[]){{"stages", 2}, {NULL, 0}}, &ahead);
+    if (space_is_valid(s, &ahead, NULL))
+        *out = ahead;
 }
 
 enum err panels_fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
@@ -139,6 +152,8 @@ enum err panels_fallback(const struct workload *w, const struct device_desc *d, 
         e = build_make_valid(s, (const char *const[]){"vwn", "nwg", "mwg", "kwi", NULL}, out);
     if (!e)
         split_spread(s, d, out);
+    if (!e && d->kind == DEVICE_GPU)
+        choose_ahead(s, out);
     return e;
 }
 

@@ -2,15 +2,15 @@
 /* im2col_gemm.cl - y[n,k,pq] = sum over i of w[k,i] * col[n,i,pq], i = (c*R + r)*S + s, col the patches of x; all types, layouts, epilogues.
  * Knobs, layouts and the product: conv/panels.clh. Launch of im2col: local (COL_WG, 1, 1); groups (ceil(P*Q / NWG), C, NB). */
 #include "conv/conv.clh"
-#define PATCH(x, n, i, pq) patch(x, n, i, pq)
+#define PATCH_AT(i, pq) in_image(i, pq)
 
-/* One patch element: 0 in the padding. */
-DEVICE SUM patch(GLOBAL const ELEM *x, int n, int i, int pq)
+/* Where a patch element lies in its image; below 0: in the padding. */
+DEVICE int in_image(int i, int pq)
 {
     const int c = i / (R * S), r = i / S % R, s = i % S;
     const int h = pq / Q * SH + r * DH - PT, w = pq % Q * SW + s * DW - PL;
 
-    return h >= 0 && h < H && w >= 0 && w < W ? LOAD1(x + X_AT(n, c, h, w)) : (SUM)0;
+    return h >= 0 && h < H && w >= 0 && w < W ? (int)X_AT(0, c, h, w) : -1;
 }
 
 #include "conv/panels.clh"

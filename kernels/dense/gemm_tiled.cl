@@ -90,10 +90,6 @@ KERNEL WG_SIZE(16, 4, 1) gemm_tiled_pack_x(GLOBAL const ELEM *RESTRICT x, GLOBAL
 #else
 #define N_OF(v) ((LID(0) * NVI + (v)) * VEC)
 #endif
-#define A_STAGE (SA * KWG * MWG)
-#define B_STAGE (SB * KWG * NWG)
-#define A_OWN (KWG * MWG / WG) /* elements that an item fetches of a stage */
-#define B_OWN (KWG * NWG / WG)
 
 /* VWM rows from i on, in `value`, and vector v of columns, both of k in the stage that lies at k0 in global memory. */
 #if SA
@@ -110,39 +106,36 @@ KERNEL WG_SIZE(16, 4, 1) gemm_tiled_pack_x(GLOBAL const ELEM *RESTRICT x, GLOBAL
 #define B_AT(k, n) VLOAD_ALIGNED(b + (long)(k0 + (k)) * NP + (n))
 #endif
 
-/* What an item fetches of a stage, from where it is in k (from_a, from_b) to its place in a tile: constant distances. */
-#define EACH_OF_A(step, DO, to)                                                                                               \
-    UNROLL                                                                                                             \
-    for (int i = 0; i < A_OWN / VWM; i++) {                                                                            \
-        const int k = i / (MWG / (MDIMA * VWM)) * (WG / MDIMA), m = i % (MWG / (MDIMA * VWM)) * MDIMA * VWM;           \
-                                                                                                                       \
-        DO(VWM, from_a + (k * MP + m), held_a + i * VWM, (to) + k * MWG + m);                                          \
-    }                                                                                                                  \
-    if (CAT(DO, _READS) && GOES_ON(step, STEPS))                                                                       \
-        from_a += KWG * MP;
-#define EACH_OF_B(step, DO, to)                                                                                               \
-    UNROLL                                                                                                             \
-    for (int i = 0; i < B_OWN / VEC; i++) {                                                                            \
-        const int k = i / (NWG / (NDIMB * VEC)) * (WG / NDIMB), n = i % (NWG / (NDIMB * VEC)) * NDIMB * VEC;           \
-                                                                                                                       \
-        DO(VEC, from_b + (k * NP + n), held_b + i * VEC, (to) + k * NWG + n);                                          \
-    }                                                                                                                  \
-    if (CAT(DO, _READS) && GOES_ON(step, STEPS))                                                                       \
-        from_b += KWG * NP;
+/* What an item fetches of a stage. */
+#define PIECE_ITEMS WG
+#define PIECE_ROWS KWG
+#define A_TILE MWG
+#define A_LD MP
+#define A_ALONG MDIMA
+#define A_W VWM
+#define A_EACH UNROLL
+#define B_TILE NWG
+#define B_LD NP
+#define B_ALONG NDIMB
+#define B_W VEC
+#define B_EACH UNROLL
+#include "gemm/pieces.clh"
+#define A_STAGE (SA * PIECES_STAGE(A))
+#define B_STAGE (SB * PIECES_STAGE(B))
 #if SA
-#define STAGE_A(step, DO, to) EACH_OF_A(step, DO, to)
+#define STAGE_A(step, DO) PIECES(A, step, STEPS, DO)
 #else
-#define STAGE_A(step, DO, to)
+#define STAGE_A(step, DO)
 #endif
 #if SB
-#define STAGE_B(step, DO, to) EACH_OF_B(step, DO, to)
+#define STAGE_B(step, DO) PIECES(B, step, STEPS, DO)
 #else
-#define STAGE_B(step, DO, to)
+#define STAGE_B(step, DO)
 #endif
 #define STAGE(step, DO)                                                                                                \
     do {                                                                                                               \
-        STAGE_A(step, DO, put_a + (step) % STAGES * A_STAGE)                                                          \
-        STAGE_B(step, DO, put_b + (step) % STAGES * B_STAGE)                                                          \
+        STAGE_A(step, DO)                                                                                              \
+        STAGE_B(step, DO)                                                                                              \
     } while (0)
 
 #if SPLIT > 1
@@ -166,14 +159,10 @@ KERNEL WG_SIZE(NDIMC, MDIMC, 1) gemm_tiled(GLOBAL const ELEM *RESTRICT xt, GLOBA
 #endif
 #endif
 #if SA
-    GLOBAL const ELEM *from_a = a + (long)(id / MDIMA) * MP + id % MDIMA * VWM;
-    LOCAL SUM *const put_a = a_tile + id / MDIMA * MWG + id % MDIMA * VWM;
-    HELD held_a[A_OWN];
+    PIECES_BEGIN(A, a, a_tile)
 #endif
 #if SB
-    GLOBAL const ELEM *from_b = b + (long)(id / NDIMB) * NP + id % NDIMB * VEC;
-    LOCAL SUM *const put_b = b_tile + id / NDIMB * NWG + id % NDIMB * VEC;
-    HELD held_b[B_OWN];
+    PIECES_BEGIN(B, b, b_tile)
 #endif
     VT acc[MWI][NVI];
 

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #define SHAPE "conv2d f32 n=1 c=5 h=10 w=9 k=7 r=3 s=3 pad=1"
+#define STAGED "conv2d f32 n=1 c=16 h=9 w=9 k=32 r=3 s=3 pad=1" /* GPUs' defaults stage it; dp4a: no CPU */
 
 static const char *const shapes[] = {
     "conv2d f32 n=1 c=16 h=14 w=14 k=32 r=3 s=3 pad=1",                           /* square */
@@ -73,11 +74,16 @@ static const struct mutant mutants[] = {
     {"conv2d/spatial_pack", SHAPE, "uninitialised accumulator", "acc[i][j] = VSET(0)", "acc[i][j] = VSET(to[0])"},
 
     {"conv2d/im2col_gemm", SHAPE, "missing last term", "for (int i = 0; i < KWG; i++)",
-     "for (int i = 0; i < KWG - (i0 + KWG == IP) * (1 + IP - I); i++)"},
+     "for (int i = 0; i < KWG - (begin + step + 1 == STEPS_ALL) * (1 + IP - I); i++)"},
     {"conv2d/im2col_gemm", SHAPE, "wrong pad", "h0 = pq / Q * SH - PT", "h0 = pq / Q * SH - PT + 1"},
     {"conv2d/im2col_gemm", SHAPE, "unguarded tail", "j < VEC && pq + j < PQ", "j < VEC"},
     {"conv2d/im2col_gemm", SHAPE, "r and s swapped", "(c * R + r) * S + s) * NWG", "(c * S + s) * R + r) * NWG"},
     {"conv2d/im2col_gemm", SHAPE, "uninitialised accumulator", "VSET(0)", "VSET(y[0])"},
+    {"conv2d/im2col_gemm", STAGED, "stage of another buffer", "step % STAGES * A_STAGE;",
+     "(step + 1) % STAGES * A_STAGE;", "dp4a"},
+    {"conv2d/im2col_gemm", STAGED, "stage that stays", "from_##F += PIECE_ROWS * F##_LD;", ";", "dp4a"},
+    {"conv2d/im2col_gemm", STAGED, "piece beside its place", "PIECE_ROW(F, i) * F##_TILE",
+     "PIECE_ROW(F, i) * (F##_TILE + 1)", "dp4a"},
 
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -34,7 +34,7 @@ static const struct mutant mutants[] = {
     {"deformable_conv2d/direct", SHAPE, "uninitialised accumulator", "= SUMS_OF(0);", "= SUMS_OF(LOAD1(y));"},
 
     {"deformable_conv2d/im2col_tiled", SHAPE, "missing last term", "for (int i = 0; i < KWG; i++)",
-     "for (int i = 0; i < KWG - (i0 + KWG == IP) * (1 + IP - I); i++)"},
+     "for (int i = 0; i < KWG - (begin + step + 1 == STEPS_ALL) * (1 + IP - I); i++)"},
     {"deformable_conv2d/im2col_tiled", SHAPE, "outside counts as inside", "x >= 0.0f &&", "x >= -1.0f &&"},
     {"deformable_conv2d/im2col_tiled", SHAPE, "unguarded tail", "j < VEC && pq + j < PQ", "j < VEC"},
     {"deformable_conv2d/im2col_tiled", SHAPE, "r and s swapped", "(c * R * S + rs) * NWG",

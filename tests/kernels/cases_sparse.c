@@ -57,7 +57,7 @@ static const struct mutant mutants[] = {
     {"sparse_conv2d/dense_direct", DENSE_SHAPE, "uninitialised accumulator", "VSET((SUM)0)", "VSET((SUM)y[0])"},
 
     {"sparse_conv2d/dense_gemm", DENSE_SHAPE, "missing last term", "for (int i = 0; i < KWG; i++)",
-     "for (int i = 0; i < KWG - (i0 + KWG == IP) * (1 + IP - I); i++)"},
+     "for (int i = 0; i < KWG - (begin + step + 1 == STEPS_ALL) * (1 + IP - I); i++)"},
     {"sparse_conv2d/dense_gemm", DENSE_SHAPE, "wrong pad", "h0 = pq / Q * SH - PT", "h0 = pq / Q * SH - PT + 1"},
     {"sparse_conv2d/dense_gemm", DENSE_SHAPE, "unguarded tail", "j < VEC && pq + j < PQ", "j < VEC"},
     {"sparse_conv2d/dense_gemm", DENSE_SHAPE, "r and s swapped", "(c * R + r) * S + s) * NWG",

@@ -188,7 +188,7 @@ static const struct tvm_fixed plain_stages[] = {{"split", 1, "TVM makes each sum
                                                 {"dbuf_x", 0, "TVM fetches no stage ahead"},
                                                 {"dbuf_w", 0, "TVM fetches no stage ahead"},
                                                 {0}};
-static const struct tvm_fixed transforms[] = {{"wg", 128, NULL}, {0}};
+static const struct tvm_fixed transforms[] = {{"wg", 128, NULL}, {"stages", 1, "TVM fetches no stage ahead"}, {0}};
 static const struct tvm_fixed fetches[] = {
     {"v_k", 1, NULL}, {"pad", 0, NULL}, {"stages", 1, "TVM fetches no stage ahead"}, {0}};
 

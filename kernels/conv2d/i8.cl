@@ -9,7 +9,8 @@
  * Launch of packing x: local (PACK_WG, 1, 1), groups (ceil(H*W / PACK_RUN), C/4, NB). */
 #include "conv/conv.clh"
 #include "gemm/dot.clh"
-#include "gemm/ints.clh"
+#define HELD_TYPE int
+#include "gemm/held.clh"
 #ifdef MATRIX
 #define F_V N_V
 #define F_T N_T

@@ -30,7 +30,8 @@
 #endif
 #if DT == 2
 #include "gemm/dot.clh"
-#include "gemm/ints.clh"
+#define HELD_TYPE int
+#include "gemm/held.clh"
 #define WORD int
 #define CW CEIL_DIV(CG, 4)
 #define XLW (XL == 1 ? 1 : XL / 4)

@@ -27,6 +27,7 @@ static const struct build_knob splits[] = {
 };
 
 static const struct build_knob knobs[] = {
+    {"stages", {1, 2, BUILD_END}},
     {"unroll_step", {0, 128, 1500, BUILD_END}},
     {"wg", {1, 32, 64, 128, 256, BUILD_END}},
     {0},
@@ -40,7 +41,8 @@ static const char *const quantities[][2] = {
     {"p_lanes", "(p_r % 4 == 0) * 2 + (p_r % 2 == 0) + 1"}, /* the vector that divides p_r, up to 4 */
     {"work_items", "f_t * p_t"},
     {"accumulators", "f_v * f_r * p_v * p_r"},
-    {"local_bytes", "(f_tile + p_tile) * rc_i * sum_elem_bytes"},
+    {"held", "(stages == 2) * (f_tile + p_tile) * rc_i / work_items"},
+    {"local_bytes", "stages * (f_tile + p_tile) * rc_i * sum_elem_bytes"},
     {"padded_k", "ceil_div(size_k, f_tile) * f_tile"},
     {"padded_c", "ceil_div(size_c, rc_i) * rc_i"},
     {"padded_tiles", "ceil_div(tiles, p_tile) * p_tile"},
@@ -68,6 +70,7 @@ static const char *const constraints[] = {
     "f_tile < 2 * size_k",
     "p_tile < 2 * tiles",
     "rc_i == 1 or rc_i < 2 * size_c",
+    "stages == 1 or (work_items > 1 and padded_c > rc_i and held <= 64)",
     "unroll_step == 0 or (rc_i > 1 and body <= unroll_step and body > (unroll_step > 128) * 128)",
     NULL,
 };
@@ -86,6 +89,17 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
     return e ? e : conv_space(w, d, knobs, quantities, constraints, s, why);
 }
 
+/* The next stage ahead, where there is one. */
+static enum err with_ahead(const struct space *s, struct config *out)
+{
+    struct config ahead = *out;
+
+    build_choose(s, (const struct build_define[]){{"stages", 2}, {NULL, 0}}, &ahead);
+    if (space_is_valid(s, &ahead, NULL))
+        *out = ahead;
+    return ERR_OK;
+}
+
 /* A GPU: 16 x 16 items of 4 channels and 4 tiles each; a CPU: one item a group. */
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
@@ -95,12 +109,17 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
     static const struct build_define gpu[] = {{"f_v", 1}, {"f_t", 16}, {"f_r", 4},         {"p_v", 1},  {"p_t", 16},
                                               {"p_r", 4}, {"rc_i", 8}, {"unroll_step", 0}, {"wg", 128}, {NULL, 0}};
 
+    const struct conv_shape z = conv_shape_of(w);
+
     *out = (struct config){{0}};
     build_choose(s, d->kind == DEVICE_CPU ? cpu : gpu, out);
     build_choose(s, (const struct build_define[]){{"m", w->dtype == DTYPE_F16 ? 2 : 4}, {NULL, 0}}, out);
-    if (space_is_valid(s, out, NULL))
-        return ERR_OK;
-    return build_make_valid(s, (const char *const[]){"p_t", "f_t", "rc_i", "wg", "p_r", "f_r", NULL}, out);
+    if (d->kind == DEVICE_GPU && CEIL(z.c, 16) * 16 * 10 <= z.c * 11) /* a whole vector of each factor an item */
+        build_choose(s, (const struct build_define[]){{"rc_i", 16}, {NULL, 0}}, out);
+    if (!space_is_valid(s, out, NULL) &&
+        build_make_valid(s, (const char *const[]){"p_t", "f_t", "rc_i", "wg", "p_r", "f_r", NULL}, out))
+        return ERR_NOT_FOUND;
+    return d->kind == DEVICE_GPU ? with_ahead(s, out) : ERR_OK;
 }
 
 static void program(struct build *b)
@@ -132,7 +151,7 @@ static void program(struct build *b)
 const struct template conv2d_winograd_shared = {
     .id = "conv2d/winograd_shared",
     .stages = true,
-    .version = 2,
+    .version = 3,
     .summary = "GPU: Winograd's transforms, and products through tiles in local memory, strips a work-item",
     .fit = fit,
     .space = space,

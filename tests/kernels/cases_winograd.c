@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #define SHAPE "conv2d f32 n=1 c=20 h=10 w=9 k=19 r=3 s=3 pad=1"
+#define STAGED "conv2d f32 n=1 c=40 h=10 w=9 k=19 r=3 s=3 pad=1" /* GPUs' defaults stage it; dp4a: no CPU */
 
 static const char *const shapes[] = {
     "conv2d f32 n=1 c=16 h=20 w=20 k=32 r=3 s=3 pad=1",                /* square: whole tiles, 5 rows */
@@ -40,11 +41,14 @@ static const struct mutant mutants[] = {
     {"conv2d/winograd", SHAPE, "uninitialised accumulator", "acc[i] = VSET(0)", "acc[i] = VSET(b[0])"},
 
     {"conv2d/winograd_shared", SHAPE, "missing last term", "c < RC_I; c++",
-     "c < RC_I - (c0 + RC_I == CP) * (1 + CP - C); c++"},
+     "c < RC_I - (step + 1 == STEPS) * (1 + CP - C); c++"},
     {"conv2d/winograd_shared", SHAPE, "wrong pad", "% NH * M - PT", "% NH * M - PT + 1"},
     {"conv2d/winograd_shared", SHAPE, "unguarded tail", "p + a < P && q + b < Q", "p + a < P"},
     {"conv2d/winograd_shared", SHAPE, "r and s swapped", "W_AT((k), (c), r, s)", "W_AT((k), (c), s, r)"},
     {"conv2d/winograd_shared", SHAPE, "uninitialised accumulator", "acc[i][j] = VSET(0);", "acc[i][j] = VSET(us[0]);"},
+    {"conv2d/winograd_shared", STAGED, "stage of another buffer", "us + step % STAGES", "us + (step + 1) % STAGES",
+     "dp4a"},
+    {"conv2d/winograd_shared", STAGED, "stage that stays", "from += (long)RC_I", "from += 0L * RC_I", "dp4a"},
 
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -41,6 +41,8 @@ static const struct {
     const char *template_id, *shape, *with;
 } loops[] = {
     {"conv2d/im2col_gemm", "conv2d f32 n=1 c=16 h=10 w=9 k=24 r=3 s=3 pad=1", "split=1"},
+    {"conv2d/winograd_shared", "conv2d f32 n=1 c=20 h=10 w=9 k=24 r=3 s=3 pad=1", ""},
+    {"conv2d/winograd_shared", "conv2d f32 n=1 c=20 h=10 w=9 k=24 r=3 s=3 pad=1", "stages=1"},
     {"conv2d/direct", "conv2d f32 n=1 c=20 h=10 w=9 k=7 r=3 s=3 pad=1", "split=1"},
     {"conv2d/direct", "conv2d f32 n=1 c=20 h=10 w=9 k=7 r=3 s=3 pad=1", "split=1 dbuf_x=0 dbuf_w=0"},
     {"conv2d/group", "conv2d f32 n=1 c=40 h=10 w=9 k=14 r=3 s=3 pad=1 groups=2", "split=1"},

@@ -18,6 +18,10 @@
 #define OTHERS_LOCAL_BYTES                                                                                             \
     8192 /* Oclgrind counts local arrays of all of a program's kernels for each: oclgrind.sh gives more */
 
+/* Of a run: kernels of which the compiler makes intrinsics that Oclgrind 21.10 does not know (llvm.usub.sat of a loop's
+ * bounds); it has none of that name then. */
+#define MOST_UNKNOWN 2
+
 struct sample {
     const struct device_ops *ops;
     struct device *device;
@@ -25,7 +29,7 @@ struct sample {
     bool mali;
     struct rng rng;
     unsigned part, n_parts; /* of the templates: one in n_parts */
-    int n_run, n_failed, n_templates;
+    int n_run, n_failed, n_templates, n_unknown;
 };
 
 static void run_config(struct sample *sample, const struct template *t, const struct workload *w, const struct space *s,
@@ -44,8 +48,10 @@ static void run_config(struct sample *sample, const struct template *t, const st
     sample->n_run++;
     if (template_program(t, w, &sample->desc, s, c, &p, &blobs, &why) ||
         load_and_verify(sample->ops, sample->device, &p, &blobs, &why)) {
-        printf("FAILED: %s\n", why.text);
-        sample->n_failed++;
+        const bool is_unknown = strstr(why.text, "has no kernel named") && ++sample->n_unknown <= MOST_UNKNOWN;
+
+        printf("%s: %s\n", is_unknown ? "left out" : "FAILED", why.text);
+        sample->n_failed += !is_unknown;
     }
     program_fini(&p);
     blobs_fini(&blobs);
@@ -191,6 +197,7 @@ int main(int argc, char **argv)
             if (n_seen++ % sample.n_parts == sample.part)
                 run_template(&sample, *t, n_shapes);
     close_devices(&under);
-    printf("%d configs of %d templates, %d failed\n", sample.n_run, sample.n_templates, sample.n_failed);
+    printf("%d configs of %d templates, %d failed, %d left out\n", sample.n_run, sample.n_templates, sample.n_failed,
+           sample.n_unknown < MOST_UNKNOWN ? sample.n_unknown : MOST_UNKNOWN);
     return sample.n_failed ? 1 : 0;
 }

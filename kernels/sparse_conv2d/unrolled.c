@@ -25,34 +25,6 @@ static int64_t branches(const struct conv_shape *z, int64_t k_t)
     return z->groups * CEIL(z->k / z->groups, k_t);
 }
 
-static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
-{
-    const struct conv_shape z = conv_shape_of(w);
-
-    if (conv_within("sparse_conv2d/unrolled", CONV_GROUPS | CONV_EPILOGUE, w, why))
-        return FIT_NONE;
-    if (strcmp(d->api, "cuda") != 0) {
-        why_set(why, ERR_UNSUPPORTED, "sparse_conv2d/unrolled is for CUDA (sparse_conv2d/generated for others)");
-        return FIT_NONE;
-    }
-    if (sparse_nnz(w) > MAX_FMAS) {
-        why_set(why, ERR_UNSUPPORTED,
-                "sparse_conv2d/unrolled is code for at most %d nonzeros; this layer has %lld (sparse_conv2d/csr has no "
-                "limit)",
-                MAX_FMAS, (long long)sparse_nnz(w));
-        return FIT_NONE;
-    }
-    if (branches(&z, 64) * z.c / z.groups > MAX_CHANNELS) {
-        why_set(why, ERR_UNSUPPORTED, "sparse_conv2d/unrolled: too many channels; sparse_conv2d/csr has no limit");
-        return FIT_NONE;
-    }
-    if (z.c / z.groups * z.h * z.w > INT32_MAX / 4) {
-        why_set(why, ERR_UNSUPPORTED, "sparse_conv2d/unrolled: an image of more than 2 GiB");
-        return FIT_NONE;
-    }
-    return FIT_GOOD;
-}
-
 static const struct build_knob knobs[] = {
     {"y_r", {1, 2, 4, BUILD_END}},
     {"stages", {2, 3, 4, BUILD_END}},
@@ -200,6 +172,51 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
                                                {NULL, 0}},
                  out);
     return settle(s, lowered, out) || settle_any(s, out) ? ERR_OK : ERR_NOT_FOUND;
+}
+
+/* Is there any group for the layer? A space takes less than a millisecond. */
+static bool has_default(const struct workload *w, const struct device_desc *d)
+{
+    struct space *s = NULL;
+    struct config c;
+    const bool has = !space_new(&s) && !space(w, d, s, NULL) && !space_seal(s, NULL) && !fallback(w, d, s, &c);
+
+    space_free(s);
+    return has;
+}
+
+static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
+{
+    const struct conv_shape z = conv_shape_of(w);
+
+    if (conv_within("sparse_conv2d/unrolled", CONV_GROUPS | CONV_EPILOGUE, w, why))
+        return FIT_NONE;
+    if (strcmp(d->api, "cuda") != 0) {
+        why_set(why, ERR_UNSUPPORTED, "sparse_conv2d/unrolled is for CUDA (sparse_conv2d/generated for others)");
+        return FIT_NONE;
+    }
+    if (sparse_nnz(w) > MAX_FMAS) {
+        why_set(why, ERR_UNSUPPORTED,
+                "sparse_conv2d/unrolled is code for at most %d nonzeros; this layer has %lld (sparse_conv2d/csr has no "
+                "limit)",
+                MAX_FMAS, (long long)sparse_nnz(w));
+        return FIT_NONE;
+    }
+    if (branches(&z, 64) * z.c / z.groups > MAX_CHANNELS) {
+        why_set(why, ERR_UNSUPPORTED, "sparse_conv2d/unrolled: too many channels; sparse_conv2d/csr has no limit");
+        return FIT_NONE;
+    }
+    if (z.c / z.groups * z.h * z.w > INT32_MAX / 4) {
+        why_set(why, ERR_UNSUPPORTED, "sparse_conv2d/unrolled: an image of more than 2 GiB");
+        return FIT_NONE;
+    }
+    if (!has_default(w, d)) {
+        why_set(why, ERR_UNSUPPORTED,
+                "sparse_conv2d/unrolled: no group has local memory and registers for the inputs of its windows (large "
+                "strides, dilations or kernels); sparse_conv2d/csr has no limit");
+        return FIT_NONE;
+    }
+    return FIT_GOOD;
 }
 
 struct writer {

@@ -5,6 +5,7 @@
 #include "kernels/npy.h"
 #include "kernels/sparse_conv2d/sparse.h"
 #include "kernels/sparse_conv2d/weights.h"
+#include "runtime/cuda_arch.h"
 #include "runtime/dtype.h"
 
 #include <limits.h>
@@ -433,6 +434,26 @@ static int remove_store(void **state)
     return 0;
 }
 
+/* An item would bring over 12 inputs of one channel: 16 x 16 lie between outputs. */
+static void windows_that_no_group_can_stage_are_refused_in_words(void **state)
+{
+    static const char *const shapes[] = {
+        "sparse_conv2d f32 n=16 c=1 h=80 w=80 k=40 r=3 s=3 stride=16 dilation=2 sparsity=0.99",
+        "sparse_conv2d f32 n=4 c=2 h=13 w=13 k=1280 r=3 s=3 stride=4 pad=18 dilation=18 sparsity=0.1"};
+    const struct template *t = template_find("sparse_conv2d/unrolled");
+    struct device_desc d;
+
+    (void)state;
+    cuda_arch_describe(cuda_arch_find(80), 108, &d);
+    for (int i = 0; i < 2; i++) {
+        const struct workload w = parse(shapes[i]);
+        struct why why = {""};
+
+        assert_int_equal(t->fit(&w, &d, &why), FIT_NONE);
+        assert_non_null(strstr(why.text, "sparse_conv2d/unrolled: no group"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -449,6 +470,7 @@ int main(void)
         cmocka_unit_test(both_a_file_and_a_seed_are_refused),
         cmocka_unit_test(weights_below_normal_numbers_may_be_flushed),
         cmocka_unit_test(fractions_have_one_text),
+        cmocka_unit_test(windows_that_no_group_can_stage_are_refused_in_words),
     };
 
     return cmocka_run_group_tests(tests, open_store, remove_store);

@@ -58,19 +58,37 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
     return e ? e : dense_space(w, d, knobs, quantities, constraints, s, why);
 }
 
+/* Vectors of columns side by side, and rows where these are no warp; an item has up to four rows. */
+static void choose_other(const struct dense_shape *z, int64_t lanes, const struct space *s, struct config *out)
+{
+    const int64_t n_r = z->n < lanes ? 1 : lanes;
+    int64_t n_t = 32, m_t, m_r;
+
+    while (n_t > 1 && n_t * n_r >= 2 * z->n)
+        n_t /= 2;
+    m_r = z->m * n_t / 32 < 1 ? 1 : z->m * n_t / 32 < 4 ? z->m * n_t / 32 : 4;
+    for (m_t = 32 / n_t; m_t > 1 && m_t * m_r >= 2 * z->m;)
+        m_t /= 2;
+    build_choose(s,
+                 (const struct build_define[]){
+                     {"m_t", m_t}, {"m_r", m_r}, {"n_t", n_t}, {"n_r", n_r}, {"k_unroll", z->k < 4 ? 1 : 4}, {NULL, 0}},
+                 out);
+}
+
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
-    const bool cpu = d->kind == DEVICE_CPU;
+    const struct dense_shape z = dense_shape_of(w);
     const int64_t lanes = build_vector(d) < 4 ? 4 : build_vector(d);
 
-    (void)w;
     *out = (struct config){{0}};
-    build_choose(
-        s,
-        (const struct build_define[]){
-            {"m_t", 1}, {"m_r", cpu ? 8 : 4}, {"n_t", cpu ? 1 : 32}, {"n_r", lanes}, {"k_unroll", 4}, {NULL, 0}},
-        out);
+    if (d->kind == DEVICE_CPU)
+        build_choose(s,
+                     (const struct build_define[]){
+                         {"m_t", 1}, {"m_r", 8}, {"n_t", 1}, {"n_r", lanes}, {"k_unroll", 4}, {NULL, 0}},
+                     out);
+    else
+        choose_other(&z, lanes, s, out);
     return build_make_valid(s, (const char *const[]){"k_unroll", "n_t", "m_r", "n_r", NULL}, out);
 }
 

@@ -34,6 +34,19 @@ enum err dense_space(const struct workload *w, const struct device_desc *d, cons
 /* Defines M N K. */
 void dense_define_shape(struct build *b, const struct dense_shape *s);
 
+/* Outputs of a group and its work-items along both axes, elements of k a step, parts of k. */
+struct dense_tile {
+    int64_t m, n, m_items, n_items, k, split;
+};
+
+/* What the default of a GPU takes the least of (tiles.c). */
+double dense_tile_cost(const struct dense_shape *z, const struct device_desc *d, const struct dense_tile *t);
+
+/* Makes `t` in the cheapest number of parts the best one where it costs less than `best` (m 0: there is none yet): of
+ * 128 of k at least, and no more parts than give each multiprocessor its items. */
+void dense_tile_try(const struct dense_shape *z, const struct device_desc *d, struct dense_tile t,
+                    struct dense_tile *best);
+
 /* Expected outputs from the definition (gemm/ref.c), in double. */
 enum err dense_reference(const struct workload *w, enum exact_data data, struct expected *e);
 

@@ -75,37 +75,69 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
     return dense_space(w, d, knobs, quantities, constraints, s, why);
 }
 
-/* A GPU: tiles of 64 where they give each unit two groups, else of 32, and k in parts where there are still fewer. Few
- * items load along k: what they put is turned, and neighbours along k meet in banks of local memory; but 8 elements, a
- * sector. */
-static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
-                         struct config *out)
+/* A GPU's: 4 x 4 sums an item, but 2 x 4 of tiles of 16, so that these have a warp. */
+static struct dense_tile tile_of(const struct dense_shape *z, const struct device_desc *d)
 {
-    const struct dense_shape z = dense_shape_of(w);
-    const bool cpu = d->kind == DEVICE_CPU, gpu = d->kind == DEVICE_GPU;
-    const int64_t wanted = 2 * (d->units > 0 ? d->units : 16), lanes = build_vector(d);
-    const int64_t side = gpu && CEIL(z.m, 64) * CEIL(z.n, 64) >= wanted ? 64 : 32;
-    const int64_t tile = cpu ? (lanes < 8 ? 8 : lanes) : side, items = cpu ? 1 : side / 4;
-    const int64_t deepest = z.k / 128, split = CEIL(wanted, CEIL(z.m, side) * CEIL(z.n, side));
-    const int64_t along = gpu && z.k % 4 == 0 ? 4 : 1, loads = along == 4 ? tile / 16 : 8;
+    struct dense_tile best = {0};
 
-    *out = (struct config){{0}};
+    for (int64_t side = 64; side >= 16; side /= 2)
+        dense_tile_try(z, d, (struct dense_tile){side, side, side == 16 ? 8 : side / 4, side / 4, side, 1}, &best);
+    return best;
+}
+
+/* Few items load along k: what they put is turned, and neighbours along k meet in banks of local memory; but 8
+ * elements, a sector. */
+static void choose_gpu(const struct dense_shape *z, const struct device_desc *d, const struct space *s,
+                       struct config *out)
+{
+    const struct dense_tile t = tile_of(z, d);
+    const int64_t along = z->k % 4 == 0 ? 4 : 1, loads = along == 1 ? 8 : t.m == 64 ? 4 : 2;
+
+    build_choose(s,
+                 (const struct build_define[]){{"wgd", t.m},
+                                               {"mdimcd", t.m_items},
+                                               {"ndimcd", t.n_items},
+                                               {"mdimad", loads},
+                                               {"ndimbd", loads},
+                                               {"kwid", 8},
+                                               {"vwmd", along},
+                                               {"vwnd", along},
+                                               {"vec", 4},
+                                               {"pada", 4},
+                                               {"padb", 4},
+                                               {"stages", 2},
+                                               {"split", t.split},
+                                               {NULL, 0}},
+                 out);
+}
+
+static void choose_other(const struct device_desc *d, const struct space *s, struct config *out)
+{
+    const bool cpu = d->kind == DEVICE_CPU;
+    const int64_t lanes = build_vector(d), tile = cpu ? (lanes < 8 ? 8 : lanes) : 32, items = cpu ? 1 : 8;
+
     build_choose(s,
                  (const struct build_define[]){{"wgd", tile},
                                                {"mdimcd", items},
                                                {"ndimcd", items},
-                                               {"mdimad", gpu ? loads : items},
-                                               {"ndimbd", gpu ? loads : items},
-                                               {"kwid", gpu ? 8 : 2},
-                                               {"vwmd", along},
-                                               {"vwnd", along},
+                                               {"mdimad", items},
+                                               {"ndimbd", items},
+                                               {"kwid", 2},
                                                {"vec", cpu ? lanes : 4},
-                                               {"pada", gpu ? 4 : 0},
-                                               {"padb", gpu ? 4 : 0},
-                                               {"stages", gpu ? 2 : 1},
-                                               {"split", gpu ? (split < deepest ? split : deepest) : 1},
                                                {NULL, 0}},
                  out);
+}
+
+static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
+                         struct config *out)
+{
+    const struct dense_shape z = dense_shape_of(w);
+
+    *out = (struct config){{0}};
+    if (d->kind == DEVICE_GPU)
+        choose_gpu(&z, d, s, out);
+    else
+        choose_other(d, s, out);
     if (space_is_valid(s, out, NULL) || build_make_valid(s, (const char *const[]){"stages", NULL}, out) == ERR_OK)
         return ERR_OK;
     return build_make_valid(

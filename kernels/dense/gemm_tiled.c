@@ -84,44 +84,49 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
     return e ? e : dense_space(w, d, knobs, quantities, constraints, s, why);
 }
 
-/* Rows (or columns) of a tile for an axis of n, and the work-items along it: four or eight elements each. */
-static int64_t tile_of(int64_t n, int64_t most)
-{
-    return n > 64 && most == 128 ? 128 : n > 32 ? 64 : n > 16 ? 32 : 16;
-}
-
+/* Work-items along an axis of a tile: two, four or eight elements each. */
 static int64_t items_of(int64_t tile)
 {
     return tile >= 64 ? 16 : 8;
 }
 
-/* A GPU: the largest tiles that give each unit two groups; k is split where there are still fewer. */
+/* The tile that costs least; none has as much again beyond an edge. */
+static struct dense_tile tile_of(const struct dense_shape *z, const struct device_desc *d)
+{
+    struct dense_tile best = {0};
+
+    for (int64_t m = 128; m >= 16; m /= 2)
+        for (int64_t n = 128; n >= 16; n /= 2)
+            if ((m == 16 || m < 2 * z->m) && (n == 16 || n < 2 * z->n))
+                dense_tile_try(z, d, (struct dense_tile){m, n, items_of(m), items_of(n), 16, 1}, &best);
+    return best;
+}
+
 static void choose_gpu(const struct dense_shape *z, const struct device_desc *d, const struct space *s,
                        struct config *out)
 {
-    const int64_t wanted = 2 * (d->units > 0 ? d->units : 16), big = CEIL(z->m, 128) * CEIL(z->n, 128);
-    const int64_t most = big >= wanted ? 128 : 64, m = tile_of(z->m, most), n = tile_of(z->n, most);
-    const int64_t tiles = CEIL(z->m, m) * CEIL(z->n, n), deepest = z->k / 128, split = CEIL(wanted, tiles);
-    const int64_t vwm = m / items_of(m) < 4 ? 2 : 4, items = items_of(m) * items_of(n);
+    const struct dense_tile t = tile_of(z, d);
+    const int64_t rows = t.m / t.m_items, columns = t.n / t.n_items, items = t.m_items * t.n_items;
+    const int64_t vwm = rows < 4 ? 2 : 4, vwn = columns < 4 ? 2 : 4;
     const bool async = cuda_arch_has(d, "cp_async");
 
     build_choose(s,
                  (const struct build_define[]){{"stages", async ? 3 : 2},
-                                               {"mwg", m},
-                                               {"nwg", n},
+                                               {"mwg", t.m},
+                                               {"nwg", t.n},
                                                {"kwg", 16},
-                                               {"mdimc", items_of(m)},
-                                               {"ndimc", items_of(n)},
-                                               {"mdima", m / vwm < items ? m / vwm : items},
-                                               {"ndimb", n / 4 < items ? n / 4 : items},
+                                               {"mdimc", t.m_items},
+                                               {"ndimc", t.n_items},
+                                               {"mdima", t.m / vwm < items ? t.m / vwm : items},
+                                               {"ndimb", t.n / vwn < items ? t.n / vwn : items},
                                                {"kwi", 8},
                                                {"vwm", vwm},
-                                               {"vwn", n / items_of(n) < 4 ? 2 : 4},
-                                               {"strm", m / items_of(m) > 4},
-                                               {"strn", n / items_of(n) > 4},
+                                               {"vwn", vwn},
+                                               {"strm", rows > 4},
+                                               {"strn", columns > 4},
                                                {"sa", 1},
                                                {"sb", 1},
-                                               {"split", split < deepest ? split : deepest},
+                                               {"split", t.split},
                                                {NULL, 0}},
                  out);
 }

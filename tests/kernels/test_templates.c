@@ -525,21 +525,34 @@ static void tiles_of_default_strips_fit_their_layers(void **state)
         }
 }
 
-/* Sequences of CLIP's text, of 64 patches and a class, and of ViT; tiles of 64 x 64 gave 2.77, 3.88 and 1.69. */
-static void tiles_of_default_batched_products_fit_their_sequences(void **state)
+/* Sequences of CLIP's text, of 64 patches and a class, and of ViT; tiles of 64 x 64 gave 2.77, 3.88 and 1.69. Few
+ * outputs of a layer: 32 x 32 gave 12.3 for 10, 2.56 for 50. */
+static void tiles_of_default_products_fit_their_sizes(void **state)
 {
-    static const char *const texts[] = {"batch_gemm f32 b=192 m=77 n=77 k=64", "batch_gemm f32 b=192 m=65 n=65 k=64",
-                                        "batch_gemm f32 b=192 m=197 n=197 k=64",
-                                        "batch_gemm f32 b=192 m=128 n=128 k=64"};
-    static const double most[] = {1.56, 2.19, 1.3, 1};
+    static const struct {
+        const char *id, *text;
+        double most;
+    } cases[] = {
+        {"batch_gemm/tiled", "batch_gemm f32 b=192 m=77 n=77 k=64", 1.56},
+        {"batch_gemm/tiled", "batch_gemm f32 b=192 m=65 n=65 k=64", 2.19},
+        {"batch_gemm/tiled", "batch_gemm f32 b=192 m=197 n=197 k=64", 1.3},
+        {"batch_gemm/tiled", "batch_gemm f32 b=192 m=128 n=128 k=64", 1},
+        {"dense/gemm_tiled", "dense f32 m=65 n=768 k=768", 1.24},
+        {"dense/gemm_tiled", "dense f32 m=197 n=3072 k=768", 1.14},
+        {"dense/gemm_direct", "dense f32 m=1000 n=10 k=512", 1.7},
+        {"dense/gemm_direct", "dense f32 m=50 n=50 k=64", 1.64},
+    };
     struct device_desc d;
 
     (void)state;
     cuda_arch_describe(cuda_arch_find(61), 28, &d);
-    for (int i = 0; i < 4; i++)
-        if (waste_of_default("batch_gemm/tiled", texts[i], &d) > most[i])
-            fail_msg("%s: %.2f times its products", texts[i], waste_of_default("batch_gemm/tiled", texts[i], &d));
-    assert_int_equal(default_on_h100("batch_gemm/tiled", texts[3], "m_t"), 16);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        if (waste_of_default(cases[i].id, cases[i].text, &d) > cases[i].most)
+            fail_msg("%s | %s: %.2f times its products", cases[i].id, cases[i].text,
+                     waste_of_default(cases[i].id, cases[i].text, &d));
+    assert_int_equal(default_on_h100("batch_gemm/tiled", cases[3].text, "m_t"), 16);
+    assert_int_equal(default_on_h100("dense/gemm_tiled", "dense f32 m=4096 n=4096 k=4096", "mwg"), 128);
+    assert_int_equal(default_on_h100("dense/dense", "dense f32 m=1000 n=31 k=1", "m_t"), 4);
 }
 
 /* Layers of MobileNet and EfficientNet whose groups had 28 items, or 2.56 times the layer's products. */
@@ -753,7 +766,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(parts_of_sums_have_no_more_bytes_than_their_layer),
         cmocka_unit_test(strided_windows_of_one_stage_no_pixels_between),
         cmocka_unit_test(tiles_of_default_strips_fit_their_layers),
-        cmocka_unit_test(tiles_of_default_batched_products_fit_their_sequences),
+        cmocka_unit_test(tiles_of_default_products_fit_their_sizes),
         cmocka_unit_test(default_strips_of_depthwise_layers_are_whole_warps_of_their_products),
         cmocka_unit_test(default_strips_of_few_outputs_have_an_item_for_each),
         cmocka_unit_test(odd_layers_have_defaults_wherever_a_template_takes_them),

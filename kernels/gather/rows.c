@@ -44,8 +44,10 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
                          struct config *out)
 {
     const bool cpu = d->kind == DEVICE_CPU;
-    const int64_t vec = cpu ? build_vector(d) : 16 / (int64_t)dtype_bytes(w->dtype);
+    int64_t vec = cpu ? build_vector(d) : 16 / (int64_t)dtype_bytes(w->dtype);
 
+    while (!cpu && vec > workload_get(w, "inner"))
+        vec /= 2;
     *out = (struct config){{0}};
     build_choose(
         s,

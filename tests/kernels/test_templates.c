@@ -553,6 +553,7 @@ static void tiles_of_default_products_fit_their_sizes(void **state)
     assert_int_equal(default_on_h100("batch_gemm/tiled", cases[3].text, "m_t"), 16);
     assert_int_equal(default_on_h100("dense/gemm_tiled", "dense f32 m=4096 n=4096 k=4096", "mwg"), 128);
     assert_int_equal(default_on_h100("dense/dense", "dense f32 m=1000 n=31 k=1", "m_t"), 4);
+    assert_int_equal(default_on_h100("gather/rows", "gather f16 n=100 m=4096 inner=1", "wg"), 64);
 }
 
 /* Layers of MobileNet and EfficientNet whose groups had 28 items, or 2.56 times the layer's products. */

@@ -307,6 +307,19 @@ enum err build_knobs_or_divisors(struct space *s, const struct device_desc *d, c
     return e;
 }
 
+struct build_rows build_rows_of(int64_t m, int64_t n)
+{
+    struct build_rows r = {4, 256, 1};
+
+    while (r.vec > n)
+        r.vec /= 2;
+    while (r.wg > 1 && r.wg * r.vec >= 2 * n)
+        r.wg /= 2;
+    while (r.wg * r.rows < 64 && r.rows < m)
+        r.rows *= 2;
+    return r;
+}
+
 enum err build_split_knob(struct space *s, const char *name, int64_t n, int64_t most, struct why *why)
 {
     int64_t values[MAX_SPLITS];

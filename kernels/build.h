@@ -123,6 +123,13 @@ void build_choose(const struct space *s, const struct build_define *list, struct
  * valid; ERR_NOT_FOUND when all are at their first value and it is not. */
 enum err build_make_valid(const struct space *s, const char *const *names, struct config *c);
 
+/* For GPUs that take one row of n of m with wg work-items: vectors of at most 4, 256 items; where that is less than 64,
+ * so many rows a group that there are as many items. */
+struct build_rows {
+    int64_t vec, wg, rows;
+};
+struct build_rows build_rows_of(int64_t m, int64_t n);
+
 /* The device's natural float vector: 16 8 4, or 1 for unknown. */
 int64_t build_vector(const struct device_desc *d);
 

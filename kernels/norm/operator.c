@@ -161,9 +161,9 @@ void norm_numerics(const struct workload *w, const struct space *s, const struct
                                    : (struct numerics){.name = "f32-norm", .data = EXACT_NONE, .tolerance = 2e-6};
 }
 
-void norm_launch(struct build *b, const char *kernel, int64_t n_groups, int64_t group)
+void norm_launch(struct build *b, const char *kernel, int64_t n_groups, const int64_t group[2])
 {
-    const int64_t grid[] = {n_groups, 1, 1}, block[] = {group, 1, 1};
+    const int64_t grid[] = {n_groups, 1, 1}, block[] = {group[0], group[1], 1};
     const float epsilon = epsilon_of(b->w);
     uint32_t bits;
 

@@ -7,7 +7,7 @@ static void program(struct build *b)
     const int64_t wg = build_int(b, "wg");
 
     build_module(b, "softmax/naive.cl");
-    softmax_launch(b, "softmax_naive", CEIL(workload_get(b->w, "m"), wg), wg);
+    softmax_launch(b, "softmax_naive", CEIL(workload_get(b->w, "m"), wg), (const int64_t[]){wg, 1});
 }
 
 const struct template softmax_naive = {

@@ -164,9 +164,9 @@ void softmax_numerics(const struct workload *w, const struct space *s, const str
                  : (struct numerics){.name = "f32-softmax", .data = EXACT_PLAIN, .tolerance = 1e-5};
 }
 
-void softmax_launch(struct build *b, const char *kernel, int64_t n_groups, int64_t group)
+void softmax_launch(struct build *b, const char *kernel, int64_t n_groups, const int64_t group[2])
 {
-    const int64_t grid[] = {n_groups, 1, 1}, block[] = {group, 1, 1};
+    const int64_t grid[] = {n_groups, 1, 1}, block[] = {group[0], group[1], 1};
 
     build_define(b, "M", workload_get(b->w, "m"));
     build_define(b, "N", workload_get(b->w, "n"));

@@ -6,24 +6,30 @@
 static const struct build_knob knobs[] = {
     {"vec", {1, 2, 4, 8, 16, BUILD_END}},
     {"wg", {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, BUILD_END}},
+    {"rows", {1, 2, 4, 8, 16, 32, 64, BUILD_END}},
     {"keep", {0, 1, BUILD_END}},
     {0},
 };
 
 static const char *const quantities[][2] = {
-    {"work_items", "wg"},
+    {"work_items", "wg * rows"},
+    {"groups", "ceil_div(size_m, rows)"},
     {"vectors", "size_n // vec"},
     {"turns", "ceil_div(size_n, wg * vec)"},
-    {"waste", "turns * wg * vec / size_n"},
+    {"waste", "turns * wg * vec / size_n * groups * rows / size_m"},
     {"lane_use", "min(vec, lanes) / max(lanes, 4)"},
-    {"local_bytes", "(wg > 1) * 8 * wg"},
-    {"groups", "size_m"},
+    {"local_bytes", "(wg > 1) * 8 * work_items"},
     {NULL, NULL},
 };
 
 static const char *const constraints[] = {
-    "wg <= max_group and wg <= max_x",  "local_bytes <= max_local",    "vec == 1 or vec <= size_n",
-    "wg == 1 or wg * vec < 2 * size_n", "keep == 0 or out_bytes == 4", NULL,
+    "work_items <= max_group and wg <= max_x and rows <= max_y",
+    "rows == 1 or (work_items <= 128 and rows < 2 * size_m)",
+    "local_bytes <= max_local",
+    "vec == 1 or vec <= size_n",
+    "wg == 1 or wg * vec < 2 * size_n",
+    "keep == 0 or out_bytes == 4",
+    NULL,
 };
 
 static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
@@ -36,31 +42,36 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
     return build_space_on(d, s, constants, knobs, quantities, constraints, why);
 }
 
+/* CPUs: a row an item. Others: vectors of four, 256 items of a long row, short ones together in groups of 64. */
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
     const bool cpu = d->kind == DEVICE_CPU;
+    const struct build_rows r = build_rows_of(workload_get(w, "m"), workload_get(w, "n"));
 
     *out = (struct config){{0}};
-    build_choose(
-        s,
-        (const struct build_define[]){
-            {"vec", cpu ? build_vector(d) : 4}, {"wg", cpu ? 1 : 256}, {"keep", w->dtype != DTYPE_F16}, {NULL, 0}},
-        out);
-    return build_make_valid(s, (const char *const[]){"wg", "vec", "keep", NULL}, out);
+    build_choose(s,
+                 (const struct build_define[]){{"vec", cpu ? build_vector(d) : r.vec},
+                                               {"wg", cpu ? 1 : r.wg},
+                                               {"rows", cpu ? 1 : r.rows},
+                                               {"keep", w->dtype != DTYPE_F16},
+                                               {NULL, 0}},
+                 out);
+    return build_make_valid(s, (const char *const[]){"wg", "vec", "keep", "rows", NULL}, out);
 }
 
 static void program(struct build *b)
 {
     build_module(b, "softmax/rows.cl");
     b->p->needs_local_bytes = build_int(b, "local_bytes");
-    softmax_launch(b, "softmax_rows", workload_get(b->w, "m"), build_int(b, "wg"));
+    softmax_launch(b, "softmax_rows", build_int(b, "groups"),
+                   (const int64_t[]){build_int(b, "wg"), build_int(b, "rows")});
 }
 
 const struct template softmax_rows = {
     .id = "softmax/rows",
     .stages = true,
-    .version = 1,
+    .version = 2,
     .summary = "a group of work-items a row: largest, sum, quotients",
     .fit = fit_anywhere,
     .space = space,

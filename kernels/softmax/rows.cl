@@ -1,28 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* rows.cl - softmax of M rows of N, see softmax.clh. A group of work-items takes one row: its largest value, the sum of the
+/* rows.cl - softmax of M rows of N, see softmax.clh. WG work-items take one row: its largest value, the sum of the
  * powers, the powers once more or as they were kept in y, times the sum's inverse.
- * Knobs: VEC; WG work-items, a power of two; KEEP 1: powers are kept in y between (f32).
- * Launch: local (WG, 1, 1); groups (M, 1, 1). */
+ * Knobs: VEC; WG work-items, a power of two; ROWS of a group; KEEP 1: powers are kept in y between (f32).
+ * Launch: local (WG, ROWS, 1); groups (ceil(M / ROWS), 1, 1). */
 #include "softmax/softmax.clh"
 #ifndef WG
 #define WG 1
+#define ROWS 1
 #define KEEP 0
 #endif
 #include "glue/reduce.clh"
+#include "glue/short_rows.clh"
 
 #define VECTORS (N / VEC)
 #define PLUS(a, b) ((a) + (b))
-#define EACH_VECTOR for (int i = LID(0) * VEC; i < VECTORS * VEC; i += WG * VEC)
-#define EACH_OF_THE_REST for (int i = VECTORS * VEC + LID(0); i < N; i += WG)
+#define EACH_VECTOR for (int i = FIRST * VEC; i < VECTORS * VEC; i += WG * VEC)
+#define EACH_OF_THE_REST for (int i = VECTORS * VEC + FIRST; i < N; i += WG)
 
-KERNEL WG_SIZE(WG, 1, 1) softmax_rows(SOFTMAX_PARAMS)
+KERNEL WG_SIZE(WG, ROWS, 1) softmax_rows(SOFTMAX_PARAMS)
 {
 #if WG > 1
-    LOCAL_ARRAY SUM all_tops[WG];
-    LOCAL_ARRAY float all_sums[WG];
+    LOCAL_ARRAY SUM tops_of_rows[ROWS * WG];
+    LOCAL_ARRAY float sums_of_rows[ROWS * WG];
+    LOCAL SUM *all_tops = tops_of_rows + LINE * WG;
+    LOCAL float *all_sums = sums_of_rows + LINE * WG;
 #endif
-    GLOBAL const IN *RESTRICT from = x + (long)GRP(0) * N;
-    GLOBAL RESULT *RESTRICT to = y + (long)GRP(0) * N;
+    const long row = ROW;
+    GLOBAL const IN *RESTRICT from = x + WITHIN(row) * N;
+    GLOBAL RESULT *RESTRICT to = y + WITHIN(row) * N;
     SUM top = IN_LOAD1(from);
     VT tops = VSET(top);
     FVT sums = FVSET(0.0f), overs = FVSET(0.0f);
@@ -32,7 +37,7 @@ KERNEL WG_SIZE(WG, 1, 1) softmax_rows(SOFTMAX_PARAMS)
     EACH_OF_THE_REST top = MAX1(top, IN_LOAD1(from + i));
     ACROSS_LANES(SUM, PRIVATE_VSTORE, tops, MAX1, top)
     ACROSS_GROUP(all_tops, top, MAX1)
-    for (int first = LID(0) * VEC; first < VECTORS * VEC; first += PART * WG * VEC) {
+    for (int first = FIRST * VEC; first < VECTORS * VEC; first += PART * WG * VEC) {
         FVT part = FVSET(0.0f);
 
         for (int i = first; i < first + PART * WG * VEC && i < VECTORS * VEC; i += WG * VEC) {

@@ -8,8 +8,9 @@
 
 #include <stdint.h>
 
-/* A launch of the module added last over all tensors, which has the defines of softmax/softmax.clh: M, N. */
-void softmax_launch(struct build *b, const char *kernel, int64_t n_groups, int64_t group);
+/* A launch of the module added last over all tensors, which has the defines of softmax/softmax.clh: M, N; groups of
+ * group[0] x group[1]. */
+void softmax_launch(struct build *b, const char *kernel, int64_t n_groups, const int64_t group[2]);
 
 /* template->numerics: classes of their own, of relative errors. */
 void softmax_numerics(const struct workload *w, const struct space *s, const struct config *c, struct numerics *inout);

@@ -38,7 +38,7 @@ static const struct mutant mutants[] = {
     {"softmax/rows", ROWS, "largest at least 0", "SUM top = IN_LOAD1(from);", "SUM top = 0;"},
     {"softmax/rows", ROWS, "nothing subtracted", "BELOW(v, top) VSUB((v), VSET(top))", "BELOW(v, top) (v)"},
     {"softmax/rows", ROWS, "largest of a few", "EACH_VECTOR tops = VMAX(tops, IN_VLOAD(from + i));", ""},
-    {"softmax/rows", RAGGED, "wrong row", "x + (long)GRP(0) * N", "x + (long)(GRP(0) / 2) * N"},
+    {"softmax/rows", RAGGED, "wrong row", "x + WITHIN(row) * N", "x + WITHIN(row) / 2 * N"},
     {"softmax/rows", ROWS, "uninitialised accumulator", "sums = FVSET(0.0f)", "sums = FVSET(y[0])"},
     {"softmax/rows", ROWS, "lanes lost", "out = take(out, lanes_[l_])", "out = take(out, lanes_[0])"},
     {"softmax/rows", SCALED, "not scaled", "((float)((v) - (top)) * scale[0])", "((float)((v) - (top)))"},

@@ -99,7 +99,7 @@ static void add_once_wrong(void)
         const char *template_id, *shape, *config;
     } list_of[] = {
         /* loads of eight halves from odd addresses, held in a register: PoCL made aligned ones of them */
-        {"softmax/rows", "softmax f16 m=5 n=65", "vec=8 wg=16 keep=0"},
+        {"softmax/rows", "softmax f16 m=5 n=65", "vec=8 wg=16 rows=1 keep=0"},
     };
 
     for (size_t i = 0; i < sizeof list_of / sizeof list_of[0]; i++)

@@ -354,10 +354,10 @@ static const struct {
     {"softmax/rows", "softmax f32 m=4 n=1000", "cpu", "keep", 1},
     {"softmax/rows", "softmax f32 m=4 n=4096", "gpu", "wg", 256},
     {"softmax/rows", "softmax f16 m=4 n=4096", "gpu", "keep", 0},
-    /* tiles of 128 x 128 where they are two for each unit, else of 64; k is split so that there are two groups each,
-     * but not below 128 products */
+    /* the tile and split whose busiest unit does least: 128 x 128 where these are enough for each unit, smaller ones
+     * and parts of k, of 128 at least, where outputs are few */
     {"dense/gemm_tiled", "dense f32 m=1024 n=1024 k=512", "sm_80", "mwg", 128},
-    {"dense/gemm_tiled", "dense f32 m=256 n=256 k=512", "sm_80", "mwg", 64},
+    {"dense/gemm_tiled", "dense f32 m=256 n=256 k=512", "sm_80", "mwg", 32},
     {"dense/gemm_tiled", "dense f32 m=256 n=256 k=512", "sm_80", "split", 2},
     {"dense/gemm_tiled", "dense f32 m=64 n=64 k=512", "sm_80", "split", 4},
     {"dense/gemm_tiled", "dense f32 m=256 n=256 k=512", "sm_80", "stages", 3},

@@ -330,7 +330,7 @@ enum err network_layer_as(const struct network_layer *l, const char *dtype, cons
     if (!e && dtype && !is_word(dtype, dtypes))
         e = why_set(note, ERR_INPUT, "dtype '%.20s': expected f32, f16, i8 or u8", dtype);
     if (!e && layout && !is_word(layout, images_layouts))
-        e = why_set(note, ERR_INPUT, "layout '%.20s': expected nchw, nchw4c, nchw8c or nchw16c", layout);
+        e = why_set(note, ERR_INPUT, "layout '%.20s': expected one of nchw, nchw4c, nchw8c, nchw16c, nhwc", layout);
     if (e)
         return e;
     why_set(note, ERR_OK, "%s", "");

@@ -271,8 +271,8 @@ static enum err fill_tensor(const struct pricing *from, const struct problem *p,
     if (!fits)
         return why_set(
             why, ERR_LIMIT,
-            "%s: %s has so many readers that their layouts have more than %d choices; let fewer layouts be chosen",
-            g->name, g->nodes[i].name, LAYOUTS_MAX_ENTRIES);
+            "%s: %s has so many readers that their layouts have more than %d choices; name fewer by --layout", g->name,
+            g->nodes[i].name, LAYOUTS_MAX_ENTRIES);
     out->cost = malloc(out->size * sizeof *out->cost);
     if (!out->cost)
         return ERR_NOMEM;
@@ -435,12 +435,12 @@ static enum err solve(struct problem *p, int *layout, double *cost, struct why *
     return e;
 }
 
-/* The layouts of each node: those that are to be considered, or its own where it can have none of them. */
+/* The layouts of each node: those that are to be considered. */
 static void find_values(const struct pricing *from, struct problem *p)
 {
     for (size_t i = 0; i < p->n_vars; i++) {
         const unsigned can = graph_node_layouts(from->g, i, from->t);
-        const unsigned of = from->c->layouts & can ? from->c->layouts & can : can;
+        const unsigned of = from->c->layouts ? graph_layouts_among(can, from->c->layouts) : can;
         struct variable *v = &p->vars[i];
 
         *v = (struct variable){.first = -1, .last = -1, .scope_size = SIZE_MAX};

@@ -23,7 +23,7 @@ struct layouts_costs {
     double (*transform)(size_t i, int from, int to, void *arg); /* the tensor of node i */
     double (*fused)(size_t i, int layout, void *arg); /* with what graph_fusions has of node i; NULL: never fused */
     void *arg;
-    unsigned layouts; /* a bit each: those to consider, where a node can have one of them; 0: all */
+    unsigned layouts; /* a bit each: those to consider (graph_layouts_among); 0: all */
 };
 
 /* layout: [n_nodes], out. ERR_UNSUPPORTED: nothing computes the network; ERR_LIMIT: so many readers of one tensor that

@@ -29,6 +29,7 @@ struct prices {
     int *at;
     enum dtype dtype;
     unsigned layouts;
+    const struct best_set *only; /* layers with weights that have no record of it cost INFINITY; NULL: none does */
     const struct choices *choices;
     const struct device_desc *device;
     struct priced *list;
@@ -97,13 +98,32 @@ static double note(struct prices *p, enum err e, struct buf *text)
     return x ? x->time_ns + START_NS : INFINITY;
 }
 
+/* Convolutions and dense layers; pools, additions, softmax, transforms have none. */
+static bool has_weights(const char *workload)
+{
+    struct tensor list[OPERATOR_MAX_TENSORS];
+    struct workload w;
+    size_t n = workload_parse(workload, &w, NULL) ? 0 : w.op->tensors(&w, list);
+
+    while (n && list[n - 1].role != ROLE_WEIGHT)
+        n--;
+    return n > 0;
+}
+
 /* The time of node `at` of `in`. */
 static double layer_ns(struct prices *p, const struct graph *in, size_t at, int layout)
 {
     struct buf text;
 
+    enum err e;
+
     buf_init(&text, WORKLOAD_MAX_TEXT);
-    return note(p, graph_node_workload(in, at, p->dtype, layout, &text, p->why), &text);
+    e = graph_node_workload(in, at, p->dtype, layout, &text, p->why);
+    if (!e && p->only && has_weights(buf_text(&text)) && !best_find(p->only, buf_text(&text), NULL)) {
+        buf_fini(&text);
+        return INFINITY;
+    }
+    return note(p, e, &text);
 }
 
 static double node_ns(size_t i, int layout, void *arg)
@@ -196,6 +216,10 @@ static enum err choose_layouts(struct prices *p, struct deploy_network *n)
     if (layout && p->at)
         e = graph_fuse_all(p->g, p->dtype, &p->fused, p->at);
     e = e ? why_set(p->why, e, "out of memory") : layouts_choose(p->g, p->dtype, &costs, layout, &n->cost_ns, p->why);
+    if (e == ERR_UNSUPPORTED && p->only) { /* so that those without can be named */
+        p->only = NULL;
+        e = layouts_choose(p->g, p->dtype, &costs, layout, &n->cost_ns, p->why);
+    }
     if (p->failed) /* words are there already */
         e = p->failed;
     if (!e)
@@ -204,18 +228,6 @@ static enum err choose_layouts(struct prices *p, struct deploy_network *n)
     if (!e)
         count_kinds(p, n);
     return e;
-}
-
-/* Convolutions and dense layers; pools, additions, softmax, transforms have none. */
-static bool has_weights(const char *workload)
-{
-    struct tensor list[OPERATOR_MAX_TENSORS];
-    struct workload w;
-    size_t n = workload_parse(workload, &w, NULL) ? 0 : w.op->tensors(&w, list);
-
-    while (n && list[n - 1].role != ROLE_WEIGHT)
-        n--;
-    return n > 0;
 }
 
 /* Words on the steps with weights that have no record. */
@@ -304,6 +316,7 @@ enum err deploy_network_choose(const struct graph *g, const struct deploy_source
     struct prices p = {.g = g,
                        .dtype = o->dtype,
                        .layouts = o->layouts ? o->layouts : layouts_in(from->best),
+                       .only = o->exact ? from->best : NULL,
                        .choices = from->choices,
                        .device = &from->device,
                        .why = why};

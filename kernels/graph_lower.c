@@ -47,7 +47,7 @@ static bool fits(const struct graph *g, size_t i, int layout)
 
 unsigned graph_node_layouts(const struct graph *g, size_t i, enum dtype t)
 {
-    const unsigned plain = 1u << IMAGES_NCHW;
+    const unsigned plain = 1u << IMAGES_NCHW, nhwc = 1u << IMAGES_NHWC;
     unsigned bits = plain;
 
     if (!graph_rules[g->nodes[i].op].blocks)
@@ -55,9 +55,21 @@ unsigned graph_node_layouts(const struct graph *g, size_t i, enum dtype t)
     for (int l = 1; l < GRAPH_LAYOUTS; l++)
         if (fits(g, i, l))
             bits |= 1u << l;
-    if (dtype_is_bytes(graph_dtype(g, i, t)) && g->nodes[i].op != GRAPH_QUANTIZE && bits & ~(plain | 1u << IMAGES_NHWC))
+    if (dtype_is_bytes(graph_dtype(g, i, t)) && g->nodes[i].op != GRAPH_QUANTIZE && bits & ~(plain | nhwc))
         bits &= ~plain;
+    if (g->nodes[i].op == GRAPH_CONV2D && dtype_is_bytes(graph_dtype(g, i, t)) && bits & ~(plain | nhwc) &&
+        (graph_dtype(g, i, t) == DTYPE_U8 || g->nodes[g->nodes[i].in[0]].shape.dim[1] % 4))
+        bits &= ~nhwc; /* which nothing but naive templates computes */
     return bits;
+}
+
+unsigned graph_layouts_among(unsigned can, unsigned layouts)
+{
+    const unsigned plain = 1u << IMAGES_NCHW, nhwc = 1u << IMAGES_NHWC;
+
+    if (can & layouts)
+        return can & layouts;
+    return can & plain ? plain : can & ~nhwc ? can & ~nhwc : can;
 }
 
 int graph_gives(const struct graph *g, size_t i, int layout)

@@ -25,8 +25,12 @@
 bool graph_has_kernel(const struct graph *g, size_t i);
 
 /* Layouts that node `i` can be computed in, a bit each: those that fit its channels; i8 networks have blocks of
- * channels alone where they fit. Input, dense, softmax, what is not of rank 4: nchw. */
+ * channels alone where they fit, or nhwc, if a template other than the naive one computes it (no u8, channels in
+ * fours). Input, dense, softmax, what is not of rank 4: nchw. */
 unsigned graph_node_layouts(const struct graph *g, size_t i, enum dtype t);
+
+/* Of the layouts that a node can have those that are among `layouts`; where none is: nchw, else blocks. */
+unsigned graph_layouts_among(unsigned can, unsigned layouts);
 
 /* The layout of what node `i` gives when it is computed in `layout`, and of what it must be given as input k. Outputs
  * of the network are in nchw. */

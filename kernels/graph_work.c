@@ -28,7 +28,7 @@ static unsigned allowed(const struct growing *x, size_t i)
 
     assert(can != 0);
 
-    return can & x->layouts ? can & x->layouts : can & 1 ? 1 : can;
+    return graph_layouts_among(can, x->layouts);
 }
 
 /* Takes the text. A workload that is there already counts once more, a transform does not. */

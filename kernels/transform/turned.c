@@ -8,7 +8,7 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
     (void)d;
     if (transform_is_turned(w))
         return FIT_GOOD;
-    why_set(why, ERR_UNSUPPORTED, "transform/turned is for nhwc and another layout, not from=%s to=%s",
+    why_set(why, ERR_UNSUPPORTED, "transform/turned is for nhwc and another order of elements, not from=%s to=%s",
             images_layouts[workload_get(w, "from")], images_layouts[workload_get(w, "to")]);
     return FIT_NONE;
 }

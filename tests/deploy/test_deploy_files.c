@@ -278,6 +278,43 @@ static void a_network_as_one_call_needs_its_layers(void **state)
     record_fini(&r);
 }
 
+/* However slow: a guess of another layout's time is none of a layer that has to have a record. */
+static void layers_are_deployed_in_the_layout_that_has_a_record(void **state)
+{
+    static const char text[] = "x = input c=16 h=8 w=8\na = conv2d x k=16 r=1 s=1\noutput a\n";
+    const struct deploy_network_options o = {"net", DTYPE_F32, 0, true, true};
+    struct deploy_source from;
+    struct deploy_network *n = NULL;
+    struct best_set *best = NULL;
+    struct record slow, other;
+    struct graph g;
+    struct why why = {""};
+    size_t n_found = 0;
+
+    (void)state;
+    assert_true(
+        sample_record("conv2d f32 n=1 c=16 h=8 w=8 k=16 r=1 s=1 layout=nhwc epilogue=bias", "conv2d/naive", &slow));
+    assert_true(
+        sample_record("conv2d f32 n=1 c=32 h=8 w=8 k=16 r=1 s=1 layout=nchw16c epilogue=bias", "conv2d/naive", &other));
+    slow.time_ns = 1e9;
+    assert_int_equal(best_new(&best), ERR_OK);
+    assert_int_equal(best_add(best, &slow), ERR_OK);
+    assert_int_equal(best_add(best, &other), ERR_OK);
+    assert_int_equal(graph_parse("net", text, strlen(text), &g, &why), ERR_OK);
+    assert_int_equal(deploy_source_open(&from, best, &why), ERR_OK);
+    if (deploy_network_choose(&g, &from, &o, &n, &why))
+        fail_msg("%s", why.text);
+    for (size_t i = 0; i < n->lowered.n_steps; i++)
+        n_found += strcmp(n->lowered.steps[i].workload, slow.workload) == 0;
+    assert_int_equal(n_found, 1);
+    deploy_network_free(n);
+    deploy_source_close(&from);
+    graph_fini(&g);
+    best_free(best);
+    record_fini(&slow);
+    record_fini(&other);
+}
+
 static void tables_that_nothing_uses_are_not_printed(void **state)
 {
     struct deploy_set s;
@@ -630,6 +667,7 @@ int main(void)
         cmocka_unit_test(networks_have_all_their_layers),
         cmocka_unit_test(missing_layers_are_named),
         cmocka_unit_test(a_network_as_one_call_needs_its_layers),
+        cmocka_unit_test(layers_are_deployed_in_the_layout_that_has_a_record),
         cmocka_unit_test(tables_that_nothing_uses_are_not_printed),
         cmocka_unit_test(records_of_other_tuners_are_marked),
         IN_FOLDER(folders_appear_whole_or_not_at_all),

@@ -341,6 +341,23 @@ static void tensors_alive_at_the_same_time_have_slots_of_their_own(void **state)
     assert_int_equal(slots[0] + slots[1] + slots[2], 100 + 50 + 60);
 }
 
+/* Of bytes no convolution is in nhwc that naive templates alone compute. */
+static void bytes_lie_in_blocks_where_nhwc_has_no_template(void **state)
+{
+    struct graph g = graph_parsed("x = input c=3 h=8 w=8\na = conv2d x k=16 r=3 s=3\nb = conv2d a k=8 r=1 s=1\n");
+    const unsigned nhwc = 1u << IMAGES_NHWC, blocks = 14;
+
+    (void)state;
+    assert_int_equal(graph_node_layouts(&g, 1, DTYPE_F32), 1 | blocks | nhwc);
+    assert_int_equal(graph_node_layouts(&g, 1, DTYPE_I8), blocks);
+    assert_int_equal(graph_node_layouts(&g, 2, DTYPE_I8), blocks | nhwc);
+    assert_int_equal(graph_node_layouts(&g, 2, DTYPE_U8), blocks);
+    graph_fini(&g);
+    assert_int_equal(graph_layouts_among(blocks | nhwc, nhwc), nhwc);
+    assert_int_equal(graph_layouts_among(blocks | nhwc, 1), blocks); /* nchw is asked for */
+    assert_int_equal(graph_layouts_among(1, nhwc), 1);
+}
+
 /* A constant has no step and no memory: the chain's step has the other tensors alone. */
 static void constants_are_weights_of_the_steps_that_read_them(void **state)
 {
@@ -472,6 +489,7 @@ int main(void)
         cmocka_unit_test(memory_is_shared_by_tensors_whose_lives_are_apart),
         cmocka_unit_test(the_largest_slot_grows_where_none_is_large_enough),
         cmocka_unit_test(arguments_are_inputs_then_outputs),
+        cmocka_unit_test(bytes_lie_in_blocks_where_nhwc_has_no_template),
         cmocka_unit_test(constants_are_weights_of_the_steps_that_read_them),
         cmocka_unit_test(outputs_are_in_nchw),
         cmocka_unit_test(what_is_joined_is_written_in_place),

@@ -392,6 +392,17 @@ void build_choose(const struct space *s, const struct build_define *list, struct
     }
 }
 
+bool build_choose_if_valid(const struct space *s, const struct build_define *list, struct config *c)
+{
+    struct config chosen = *c;
+
+    build_choose(s, list, &chosen);
+    if (!space_is_valid(s, &chosen, NULL))
+        return false;
+    *c = chosen;
+    return true;
+}
+
 enum err build_make_valid(const struct space *s, const char *const *names, struct config *c)
 {
     for (bool moved = true; moved;) {

@@ -7,6 +7,7 @@
 #include "core/err.h"
 #include "kernels/template.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct build_define {
@@ -122,6 +123,9 @@ void build_choose(const struct space *s, const struct build_define *list, struct
 /* Lowers knobs in the order of `names` (NULL-ended, again from the front) one value at a time until the config is
  * valid; ERR_NOT_FOUND when all are at their first value and it is not. */
 enum err build_make_valid(const struct space *s, const char *const *names, struct config *c);
+
+/* The same choice where what comes of it is valid; else nothing changes: false. */
+bool build_choose_if_valid(const struct space *s, const struct build_define *list, struct config *c);
 
 /* For GPUs that take one row of n of m with wg work-items: vectors of at most 4, 256 items; where that is less than 64,
  * so many rows a group that there are as many items. */

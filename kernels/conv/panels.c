@@ -119,16 +119,6 @@ static const struct build_define *choice_of(const struct conv_shape *z, const st
     return z->n * (z->k / 64) * (z->p * z->q / 64) < 2 * build_threads(d) ? gpu_choice : gpu_large;
 }
 
-/* The next stage ahead, where there is one. */
-static void choose_ahead(const struct space *s, struct config *out)
-{
-    struct config ahead = *out;
-
-    build_choose(s, (const struct build_define[]){{"stages", 2}, {NULL, 0}}, &ahead);
-    if (space_is_valid(s, &ahead, NULL))
-        *out = ahead;
-}
-
 enum err panels_fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
@@ -153,7 +143,7 @@ enum err panels_fallback(const struct workload *w, const struct device_desc *d, 
     if (!e)
         split_spread(s, d, out);
     if (!e && d->kind == DEVICE_GPU)
-        choose_ahead(s, out);
+        build_choose_if_valid(s, (const struct build_define[]){{"stages", 2}, {NULL, 0}}, out);
     return e;
 }
 

@@ -29,6 +29,11 @@ static int64_t get_or(const struct workload *w, const char *key, int64_t otherwi
     return workload_has(w, key) ? workload_get(w, key) : otherwise;
 }
 
+int64_t conv_reach(int64_t n, int64_t apart, int64_t window, int64_t dilation)
+{
+    return (n - 1) * apart + (window - 1) * dilation + 1;
+}
+
 struct conv_shape conv_shape_of(const struct workload *w)
 {
     const int64_t c = workload_get(w, "c");

@@ -55,6 +55,9 @@ extern const char *const conv_accs[];
  * dilation: 1. */
 struct conv_shape conv_shape_of(const struct workload *w);
 
+/* Rows (or columns) of x that n outputs, `apart` rows from one to the next, see through a window. */
+int64_t conv_reach(int64_t n, int64_t apart, int64_t window, int64_t dilation);
+
 static inline struct images conv_output(const struct conv_shape *s)
 {
     return (struct images){s->n, s->k, s->p, s->q, s->y_lanes};

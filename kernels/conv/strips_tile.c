@@ -57,13 +57,6 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Rows (or columns) of x that n neighbours of y need of a stage with a window of r, `apart` and `dilation` from one to
- * the next. */
-static int64_t reach(int64_t n, int64_t r, int64_t apart, int64_t dilation)
-{
-    return (n - 1) * apart + (r - 1) * dilation + 1;
-}
-
 static int64_t apart_y(const struct layer *l, const struct strips_tile *t)
 {
     return t->ry_i == 1 ? 1 : l->z->stride_h;
@@ -84,8 +77,8 @@ static struct counts counts_of(const struct layer *l, const struct strips_tile *
     n.factors = t->f_r * l->unit;
     n.sums = n.factors * t->y_r * t->x_r;
     n.steps = CEIL(l->c, t->rc_i) * CEIL(z->r, t->ry_i) * CEIL(z->s, t->rx_i);
-    n.columns = reach(x_tile, t->rx_i, apart_x(l, t), z->dil_w);
-    n.x_staged = t->rc_i * reach(y_tile, t->ry_i, apart_y(l, t), z->dil_h) * n.columns;
+    n.columns = conv_reach(x_tile, apart_x(l, t), t->rx_i, z->dil_w);
+    n.x_staged = t->rc_i * conv_reach(y_tile, apart_y(l, t), t->ry_i, z->dil_h) * n.columns;
     n.w_staged = CEIL(f_tile * l->unit * n.terms, 4) * 4;
     n.words = CEIL(n.x_staged, n.items);
     n.vectors = CEIL(n.w_staged, 4 * n.items);
@@ -119,8 +112,8 @@ static int64_t ways_of(const struct layer *l, const struct strips_tile *t, const
 static double group_cycles(const struct layer *l, const struct strips_tile *t, const struct counts *n, int64_t split)
 {
     const struct conv_shape *z = l->z;
-    const int64_t rows = least(reach(t->y_r, t->ry_i, apart_y(l, t), z->dil_h), t->y_r * t->ry_i);
-    const int64_t columns = least(reach(t->x_r, t->rx_i, apart_x(l, t), z->dil_w), t->x_r * t->rx_i);
+    const int64_t rows = least(conv_reach(t->y_r, apart_y(l, t), t->ry_i, z->dil_h), t->y_r * t->ry_i);
+    const int64_t columns = least(conv_reach(t->x_r, apart_x(l, t), t->rx_i, z->dil_w), t->x_r * t->rx_i);
     const int64_t lanes = n->factors % 4 == 0 ? 4 : n->factors % 2 == 0 ? 2 : 1;
     const int64_t together = t->x_r * apart_x(l, t) % 2 ? 1 : 2; /* columns that are read at once */
     const int64_t reads_x = t->rc_i * rows * CEIL(columns, together), reads_w = n->terms * n->factors / lanes;

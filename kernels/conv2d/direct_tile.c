@@ -17,23 +17,17 @@ struct conv_shape direct_flat_shape(const struct workload *w)
     return z;
 }
 
-/* Extent of the input along one axis: what `n` outputs read. */
-static int64_t reach(int64_t n, int64_t stride, int64_t window, int64_t dilation)
-{
-    return (n - 1) * stride + (window - 1) * dilation + 1;
-}
-
 /* Does a window reach beyond the input? */
 static bool is_padded(const struct conv_shape *z)
 {
-    return z->top || z->left || reach(z->p, z->stride_h, z->r, z->dil_h) > z->h ||
-           reach(z->q, z->stride_w, z->s, z->dil_w) > z->w;
+    return z->top || z->left || conv_reach(z->p, z->stride_h, z->r, z->dil_h) > z->h ||
+           conv_reach(z->q, z->stride_w, z->s, z->dil_w) > z->w;
 }
 
 /* Does each tap of the window see at most the first or the last output of a row beyond the input? */
 static bool is_thinly_padded(const struct conv_shape *z)
 {
-    const int64_t right = reach(z->q, z->stride_w, z->s, z->dil_w) - z->left - z->w;
+    const int64_t right = conv_reach(z->q, z->stride_w, z->s, z->dil_w) - z->left - z->w;
     /* Taps below `left` see the first output beyond the left edge, those from `from` on the last one beyond the right.
      */
     const int64_t from = z->left + z->w - (z->q - 1) * z->stride_w;
@@ -56,8 +50,8 @@ static bool lies_ready(const struct conv_shape *z, enum dtype dtype)
 /* Bytes of local memory of the smallest config: what two outputs read of one block of channels, and their sums. */
 static int64_t least_local(const struct conv_shape *z, enum dtype dtype)
 {
-    const int64_t rows = reach(z->q == 1 && z->p > 1 ? 2 : 1, z->r == 1 ? 1 : z->stride_h, z->r, z->dil_h);
-    const int64_t columns = reach(z->q == 1 ? 1 : 2, z->s == 1 ? 1 : z->stride_w, z->s, z->dil_w);
+    const int64_t rows = conv_reach(z->q == 1 && z->p > 1 ? 2 : 1, z->r == 1 ? 1 : z->stride_h, z->r, z->dil_h);
+    const int64_t columns = conv_reach(z->q == 1 ? 1 : 2, z->s == 1 ? 1 : z->stride_w, z->s, z->dil_w);
 
     return 4 * ((lies_ready(z, dtype) ? 0 : rows * columns * channels_together(z)) + 2 * 2 * 4);
 }
@@ -245,8 +239,8 @@ static struct build_items region_items(const int64_t *v, const void *arg)
     const struct conv_shape *z = a->z;
     const int64_t k_blocks = CEIL(z->k / z->groups, a->nr), kt = least(v[0], k_blocks), tp = v[1], tq = v[2];
     const double terms = conv_terms(z), channels = (double)(z->c / z->groups);
-    const double input = channels * (double)(reach(tp * a->t.vh, z->r == 1 ? 1 : z->stride_h, z->r, z->dil_h) *
-                                             reach(tq * a->t.vw, z->s == 1 ? 1 : z->stride_w, z->s, z->dil_w));
+    const double input = channels * (double)(conv_reach(tp * a->t.vh, z->r == 1 ? 1 : z->stride_h, z->r, z->dil_h) *
+                                             conv_reach(tq * a->t.vw, z->s == 1 ? 1 : z->stride_w, z->s, z->dil_w));
     const double element = !a->pack ? 0.1 : z->x_lanes > 1 ? 0.3 : 1;
 
     const int64_t down = CEIL(z->p, a->t.vh), across = CEIL(z->q, a->t.vw); /* tiles */

@@ -291,12 +291,6 @@ enum err i8_tile_fallback(const struct conv_shape *z, enum dtype x, const struct
     return ERR_OK;
 }
 
-/* Extent of the packed input along one axis: what `n` outputs read. */
-static int64_t reach(int64_t n, int64_t stride, int64_t window, int64_t dilation)
-{
-    return (n - 1) * stride + (window - 1) * dilation + 1;
-}
-
 int64_t i8_store_lanes(const struct conv_shape *z, int64_t vk)
 {
     const int64_t lanes = z->y_lanes % vk == 0 || z->y_lanes == z->k ? vk : vk % z->y_lanes == 0 ? z->y_lanes : 1;
@@ -329,8 +323,8 @@ static struct sizes sizes_of(const struct build *b, const struct conv_shape *z)
                  : z->r * (build_int(b, "us") && wide <= build_int(b, "vw") && wide >= z->q ? z->s : 1);
     a.c_blocks = CEIL(z->c / z->groups, a.block);
     a.k_blocks = z->groups * CEIL(z->k / z->groups, a.nr);
-    a.hp = reach(CEIL(a.rows, vh) * vh, one_row ? 1 : z->stride_h, z->r, z->dil_h);
-    a.wp = reach(CEIL(a.columns, wide) * wide, one_row ? 1 : z->stride_w, z->s, z->dil_w);
+    a.hp = conv_reach(CEIL(a.rows, vh) * vh, one_row ? 1 : z->stride_h, z->r, z->dil_h);
+    a.wp = conv_reach(CEIL(a.columns, wide) * wide, one_row ? 1 : z->stride_w, z->s, z->dil_w);
     assert(a.in_place || a.floats || a.block % 4 == 0);
     assert(a.k_blocks * a.nr >= z->k && a.c_blocks * a.block >= z->c / z->groups);
     return a;

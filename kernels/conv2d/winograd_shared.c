@@ -89,17 +89,6 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
     return e ? e : conv_space(w, d, knobs, quantities, constraints, s, why);
 }
 
-/* The next stage ahead, where there is one. */
-static enum err with_ahead(const struct space *s, struct config *out)
-{
-    struct config ahead = *out;
-
-    build_choose(s, (const struct build_define[]){{"stages", 2}, {NULL, 0}}, &ahead);
-    if (space_is_valid(s, &ahead, NULL))
-        *out = ahead;
-    return ERR_OK;
-}
-
 /* A GPU: 16 x 16 items of 4 channels and 4 tiles each; a CPU: one item a group. */
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
@@ -119,7 +108,9 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
     if (!space_is_valid(s, out, NULL) &&
         build_make_valid(s, (const char *const[]){"p_t", "f_t", "rc_i", "wg", "p_r", "f_r", NULL}, out))
         return ERR_NOT_FOUND;
-    return d->kind == DEVICE_GPU ? with_ahead(s, out) : ERR_OK;
+    if (d->kind == DEVICE_GPU)
+        build_choose_if_valid(s, (const struct build_define[]){{"stages", 2}, {NULL, 0}}, out);
+    return ERR_OK;
 }
 
 static void program(struct build *b)

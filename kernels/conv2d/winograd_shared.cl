@@ -73,27 +73,18 @@ KERNEL WG_SIZE(1, 1, 1) winograd_pack(GLOBAL const ELEM *RESTRICT w, GLOBAL SUM 
 #else
 #define UNROLL_PIECES NO_UNROLL
 #endif
-/* In CUDA `from` goes on by a stage; PoCL 3.1 dies of that in groups of one item. */
-#ifdef TUNE_CUDA
-#define STAGE_AT(step, from, ld) (from)
-#define STAGE_ON(step, DO, from, ld)                                                                                   \
-    if (CAT(DO, _READS) && GOES_ON(step, STEPS))                                                                       \
-        from += (long)RC_I * (ld);
-#else
-#define STAGE_AT(step, from, ld) ((from) + (long)(GOES_ON((step)-1, STEPS) ? (step) : STEPS - 1) * RC_I * (ld))
-#define STAGE_ON(step, DO, from, ld)
-#endif
 #define STAGE_PART(step, DO, from, ld, tile, w, held, to)                                                              \
     UNROLL_PIECES                                                                                                      \
     for (int i_ = 0; i_ < PIECES(tile, w); i_++) {                                                                     \
         const int first_ = (item + i_ * ITEMS) * (w);                                                                  \
                                                                                                                        \
         if (RC_I * (tile) % (ITEMS * (w)) == 0 || first_ < RC_I * (tile)) {                                            \
-            DO(w, STAGE_AT(step, from, ld) + ((long)(first_ / (tile)) * (ld) + first_ % (tile)), HELD_OF(held, w, i_), \
-               (to) + (step) % STAGES * (RC_I * (tile)) + first_);                                                     \
+            DO(w,                                                                                                      \
+               STAGE_FROM(from, (long)RC_I * (ld), step, STEPS) + ((long)(first_ / (tile)) * (ld) + first_ % (tile)),  \
+               HELD_OF(held, w, i_), (to) + (step) % STAGES * (RC_I * (tile)) + first_);                               \
         }                                                                                                              \
     }                                                                                                                  \
-    STAGE_ON(step, DO, from, ld)
+    STAGE_ON(from, (long)RC_I * (ld), step, STEPS, DO)
 #define STAGE(step, DO)                                                                                                \
     do {                                                                                                               \
         STAGE_PART(step, DO, u, KP, F_TILE, WIDEST(F_TILE), held_u, us)                                                \

@@ -68,20 +68,15 @@ struct tile {
     int64_t f_t, y_t, y_r, x_t;
 };
 
-/* Rows (or columns) of x that n neighbours of y see. */
-static int64_t reach(int64_t n, int64_t window, int64_t stride, int64_t dilation)
-{
-    return (n - 1) * (window == 1 ? 1 : stride) + (window - 1) * dilation + 1;
-}
-
 /* Cycles until all is done on a GPU. */
 static double cycles_of(const struct conv_shape *z, const struct device_desc *d, const struct tile *t)
 {
     const int64_t items = t->f_t * t->y_t * t->x_t, warps = CEIL(items, WARP), units = build_threads(d);
-    const int64_t lines = t->f_t * reach(t->y_t * t->y_r, z->r, z->stride_h, z->dil_h);
-    const int64_t columns = reach(t->x_t, z->s, z->stride_w, z->dil_w), taps = z->r * z->s;
+    const int64_t down = z->r == 1 ? 1 : z->stride_h, across = z->s == 1 ? 1 : z->stride_w;
+    const int64_t lines = t->f_t * conv_reach(t->y_t * t->y_r, down, z->r, z->dil_h);
+    const int64_t columns = conv_reach(t->x_t, across, z->s, z->dil_w), taps = z->r * z->s;
     const int64_t bytes = 4 * (lines * columns + CEIL(taps * t->f_t, 4) * 4);
-    const int64_t rows = reach(t->y_r, z->r, z->stride_h, z->dil_h);
+    const int64_t rows = conv_reach(t->y_r, down, z->r, z->dil_h);
     const int64_t reads = (rows < t->y_r * z->r ? rows : t->y_r * z->r) * z->s + taps;
     const double instructions = (double)(t->y_r * taps + reads + WORD_INSTRUCTIONS * CEIL(lines * columns, items) +
                                          STORE_INSTRUCTIONS * t->y_r + ITEM_INSTRUCTIONS);

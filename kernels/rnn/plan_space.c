@@ -240,7 +240,6 @@ static enum err tiled_fallback(const struct workload *w, const struct device_des
     const struct rnn_shape z = rnn_shape_of(w);
     const int64_t units = d->units > 0 ? d->units : 1, gates = z.pass == RNN_BWD_DATA ? 1 : z.gates;
     int64_t vec = 4, tn = 16;
-    struct config persistent;
 
     while (z.b % vec)
         vec /= 2;
@@ -268,15 +267,12 @@ static enum err tiled_fallback(const struct workload *w, const struct device_des
                                                {"wg", 256},
                                                {NULL, 0}},
                  out);
-    persistent = *out;
-    build_choose(s,
-                 (const struct build_define[]){
-                     {"wave", 0}, {"persist", 1}, {"comb_in", z.t < 25 ? 4 : 25}, {"g_rec_ks", 4}, {NULL, 0}},
-                 &persistent);
-    if (space_is_valid(s, &persistent, NULL)) {
-        *out = persistent;
+    if (build_choose_if_valid(
+            s,
+            (const struct build_define[]){
+                {"wave", 0}, {"persist", 1}, {"comb_in", z.t < 25 ? 4 : 25}, {"g_rec_ks", 4}, {NULL, 0}},
+            out))
         return ERR_OK;
-    }
     memcpy(names, lower, sizeof names);
     if (gates > 1)
         names[6] = NULL; /* an item has whole hidden units */

@@ -286,6 +286,7 @@ static enum err gpu_fallback(const struct workload *w, const struct space *s, st
     const struct conv_shape z = conv_shape_of(w);
     const bool many = z.n >= 16;
     int64_t wide = many ? 16 : 1, across = 1, down = 1, c_blk = z.c / z.groups;
+    struct config tried;
 
     while (many && wide < z.n && wide < 64)
         wide *= 2;
@@ -295,8 +296,6 @@ static enum err gpu_fallback(const struct workload *w, const struct space *s, st
         down *= 2;
     while (c_blk > 1 && (double)sparse_nnz(w) / (double)z.k * (double)c_blk / (double)(z.c / z.groups) > 2500)
         c_blk = CEIL(c_blk, 2);
-    struct config tried;
-
     *out = (struct config){{0}};
     build_choose(s,
                  (const struct build_define[]){{"vec", 1},

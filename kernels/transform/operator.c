@@ -47,6 +47,17 @@ struct conv_shape transform_shape(const struct workload *w)
                                .y_lanes = images_lanes(is_copy ? IMAGES_NCHW : workload_get(w, "to"), x.c)};
 }
 
+enum err transform_space(const struct workload *w, const struct device_desc *d, const struct build_knob *knobs,
+                         const char *const (*quantities)[2], const char *const *constraints, struct space *s,
+                         struct why *why)
+{
+    const struct conv_shape z = transform_shape(w);
+    const struct build_named area[] = {{"area", (double)(z.h * z.w)}, {NULL, 0}};
+    const enum err e = conv_add_constants(&z, w->dtype, w->dtype, d, s, why);
+
+    return e ? e : build_space(s, area, knobs, quantities, constraints, why);
+}
+
 static enum err check(const struct workload *w, struct why *why)
 {
     const struct images s = images_of(w, IMAGES_NCHW);

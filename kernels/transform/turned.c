@@ -45,11 +45,7 @@ static const char *const constraints[] = {
 
 static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
 {
-    const struct conv_shape z = transform_shape(w);
-    const struct build_named area[] = {{"area", (double)(z.h * z.w)}, {NULL, 0}};
-    const enum err e = conv_add_constants(&z, w->dtype, w->dtype, d, s, why);
-
-    return e ? e : build_space(s, area, knobs, quantities, constraints, why);
+    return transform_space(w, d, knobs, quantities, constraints, s, why);
 }
 
 /* Rows of 64 bytes of both, or more; a tile of a CPU, which has one work-item, stays in its first cache. */

@@ -2,6 +2,7 @@
 /* Layers of networks, in all forms that a user may ask for. */
 #include "tests/kernels/check_cuda.h"
 
+#include "core/vec.h"
 #include "kernels/network.h"
 
 #include <stdlib.h>
@@ -24,15 +25,8 @@ static enum err add(struct texts *t, const char *text)
 {
     if (!is_new(t, text))
         return ERR_OK;
-    if (t->n == t->cap) {
-        const size_t cap = t->cap ? 2 * t->cap : 1024;
-        char **list = realloc(t->list, cap * sizeof *list);
-
-        if (!list)
-            return ERR_NOMEM;
-        t->list = list;
-        t->cap = cap;
-    }
+    if (VEC_ROOM(t->list, t->cap, t->n + 1, VEC_ANY))
+        return ERR_NOMEM;
     t->list[t->n] = strdup(text);
     return t->list[t->n++] ? ERR_OK : ERR_NOMEM;
 }

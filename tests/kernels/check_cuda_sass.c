@@ -5,6 +5,7 @@
 #include "core/file.h"
 #include "core/proc.h"
 #include "core/temp_dir.h"
+#include "core/vec.h"
 #include "kernels/build.h"
 #include "runtime/cuda_arch.h"
 #include "tests/kernels/pool.h"
@@ -141,12 +142,8 @@ static void add_job(struct budgets *g, const struct budget *b)
         g->n_older += b->sm < OLDER;
         return;
     }
-    if (g->n == g->cap) {
-        g->cap = g->cap ? 2 * g->cap : 256;
-        g->jobs = realloc(g->jobs, g->cap * sizeof *g->jobs);
-        if (!g->jobs)
-            abort();
-    }
+    if (VEC_ROOM(g->jobs, g->cap, g->n + 1, VEC_ANY))
+        abort();
     job = &g->jobs[g->n];
     *job = (struct job){.budget = *b, .nvrtc = nvrtc_path(nvrtc)};
     if (make_program(b, &g->blobs, &job->p, &why))

@@ -57,7 +57,7 @@ unsigned graph_node_layouts(const struct graph *g, size_t i, enum dtype t)
             bits |= 1u << l;
     if (dtype_is_bytes(graph_dtype(g, i, t)) && g->nodes[i].op != GRAPH_QUANTIZE && bits & ~(plain | nhwc))
         bits &= ~plain;
-    if (g->nodes[i].op == GRAPH_CONV2D && dtype_is_bytes(graph_dtype(g, i, t)) && bits & ~(plain | nhwc) &&
+    if (g->nodes[i].op == GRAPH_CONV2D && dtype_is_bytes(graph_dtype(g, i, t)) &&
         (graph_dtype(g, i, t) == DTYPE_U8 || g->nodes[g->nodes[i].in[0]].shape.dim[1] % 4))
         bits &= ~nhwc; /* which nothing but naive templates computes */
     return bits;

@@ -344,7 +344,8 @@ static void tensors_alive_at_the_same_time_have_slots_of_their_own(void **state)
 /* Of bytes no convolution is in nhwc that naive templates alone compute. */
 static void bytes_lie_in_blocks_where_nhwc_has_no_template(void **state)
 {
-    struct graph g = graph_parsed("x = input c=3 h=8 w=8\na = conv2d x k=16 r=3 s=3\nb = conv2d a k=8 r=1 s=1\n");
+    struct graph g = graph_parsed("x = input c=3 h=8 w=8\na = conv2d x k=16 r=3 s=3\nb = conv2d a k=8 r=1 s=1\nc = "
+                                  "conv2d x k=10 r=1 s=1\noutput b c\n");
     const unsigned nhwc = 1u << IMAGES_NHWC, blocks = 14;
 
     (void)state;
@@ -352,6 +353,7 @@ static void bytes_lie_in_blocks_where_nhwc_has_no_template(void **state)
     assert_int_equal(graph_node_layouts(&g, 1, DTYPE_I8), blocks);
     assert_int_equal(graph_node_layouts(&g, 2, DTYPE_I8), blocks | nhwc);
     assert_int_equal(graph_node_layouts(&g, 2, DTYPE_U8), blocks);
+    assert_int_equal(graph_node_layouts(&g, 3, DTYPE_I8), 1); /* nor have its channels blocks */
     graph_fini(&g);
     assert_int_equal(graph_layouts_among(blocks | nhwc, nhwc), nhwc);
     assert_int_equal(graph_layouts_among(blocks | nhwc, 1), blocks); /* nchw is asked for */

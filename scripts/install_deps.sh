@@ -12,7 +12,7 @@
 #                                  ${XDG_CACHE_HOME:-~/.cache}/tune-nvdisasm/venv
 #   install_deps.sh --nvdisasm12   and CUDA 12's disassembler, the last that reads code for sm_50 to sm_72, into
 #                                  ${XDG_CACHE_HOME:-~/.cache}/tune-nvdisasm12: PyPI has it in Triton's package alone (156 MB, of which 6 are kept)
-#   install_deps.sh --hub          and the servers that the tests of `tune hub` start: nginx with DAV, and moto's S3 server from PyPI in
+#   install_deps.sh --hub          and the servers that the tests of `tune hub` start: nginx with DAV, Apache, and moto's S3 server from PyPI in
 #                                  ${XDG_CACHE_HOME:-~/.cache}/tune-hub/venv
 #   install_deps.sh --postgres     and the server that tests of the PostgreSQL store start
 #   install_deps.sh --browser      and the browser in which the tests of the tracker's page run, and scripts/pictures.sh: Chromium
@@ -48,7 +48,7 @@ for argument in "$@"; do
         nvdisasm12="${XDG_CACHE_HOME:-$HOME/.cache}/tune-nvdisasm12"
         ;;
     --hub)
-        packages="$packages nginx-light libnginx-mod-http-dav-ext python3-venv"
+        packages="$packages nginx-light libnginx-mod-http-dav-ext apache2-bin python3-venv"
         hub="${XDG_CACHE_HOME:-$HOME/.cache}/tune-hub/venv"
         ;;
     --postgres) packages="$packages postgresql" ;;

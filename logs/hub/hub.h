@@ -74,7 +74,8 @@ enum err hub_get(struct hub *h, const struct hub_url *u, struct buf *to, struct 
 /* HEAD; a missing object is no error. */
 enum err hub_head(struct hub *h, const struct hub_url *u, struct hub_object *out, struct why *why);
 
-/* Stores a file, or bytes. ERR_STALE: the precondition (an ETag, HUB_ANY or HUB_NEW) did not hold. */
+/* Stores a file, or bytes; on a WebDAV server folders above it are made. ERR_STALE: the precondition (an ETag, HUB_ANY
+ * or HUB_NEW) did not hold. */
 enum err hub_put_file(struct hub *h, const struct hub_url *u, const char *path, const char *etag, struct why *why);
 enum err hub_put(struct hub *h, const struct hub_url *u, const void *bytes, size_t n, const char *etag,
                  struct why *why);
@@ -82,7 +83,8 @@ enum err hub_put(struct hub *h, const struct hub_url *u, const void *bytes, size
 /* A missing object is no error. */
 enum err hub_delete(struct hub *h, const struct hub_url *u, struct why *why);
 
-/* Makes a folder of a WebDAV server: ERR_EXISTS, ERR_UNSUPPORTED. Of two that try at once one succeeds. */
+/* Makes a folder of a WebDAV server, and those above it: ERR_EXISTS, ERR_UNSUPPORTED. Of two that try at once one
+ * succeeds. */
 enum err hub_make_folder(struct hub *h, const struct hub_url *u, struct why *why);
 
 struct hub_entry {
@@ -102,8 +104,8 @@ enum err hub_list(struct hub *h, const struct hub_url *folder, void (*each)(cons
  * lacks. The caller's: hub knows no records. */
 typedef enum err hub_merge(const char *const *paths, size_t n, const char *out, int64_t *n_new, struct why *why);
 
-/* Adds logs to the one at `u` so that no pusher loses a line: by If-Match where the server honours it, else under a
- * lock (WebDAV folder NAME.lock/), else ERR_UNSUPPORTED unless `alone` says that nobody else pushes. *n_new: lines that
+/* Adds logs to the one at `u` so that no pusher loses a line: under a lock (WebDAV folder NAME.lock/), else by If-Match
+ * where the server honours it, else ERR_UNSUPPORTED unless `alone` says that nobody else pushes. *n_new: lines that
  * were new there. */
 enum err hub_push_log(struct hub *h, const struct hub_url *u, const char *const *paths, size_t n, bool alone,
                       hub_merge *merge, int64_t *n_new, struct why *why);

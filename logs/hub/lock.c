@@ -36,29 +36,27 @@ static enum err beside(const struct hub_url *u, const char *end, struct hub_url 
     return hub_url_parse(text, out, why);
 }
 
-/* A folder that answers MKCOL at all: one is made and taken away again. */
-static enum err makes_folders(struct hub *h, const struct hub_url *u, const char *name, bool *out, struct why *why)
+/* Does the server make folders, and takes them away again? */
+static bool makes_folders(struct hub *h, const struct hub_url *u, const char *name)
 {
     struct hub_url folder;
     char end[64];
-    enum err e;
 
     snprintf(end, sizeof end, ".probe-%s/", name);
-    *out = false;
-    e = beside(u, end, &folder, why);
-    if (e || u->s3)
-        return e;
-    *out = hub_make_folder(h, &folder, NULL) == ERR_OK;
-    return *out ? hub_delete(h, &folder, why) : ERR_OK;
+    return !u->s3 && !beside(u, end, &folder, NULL) && !hub_make_folder(h, &folder, NULL) &&
+           !hub_delete(h, &folder, NULL);
 }
 
 enum err guard_find(struct hub *h, const struct hub_url *u, enum guard *out, struct why *why)
 {
     struct hub_url probe;
     char name[33], end[64], etag[40];
-    bool folders;
     enum err e = random_name(name, why);
 
+    if (!e && makes_folders(h, u, name)) {
+        *out = GUARD_FOLDER;
+        return ERR_OK;
+    }
     snprintf(end, sizeof end, ".probe-%s", name);
     snprintf(etag, sizeof etag, "\"%s\"", name);
     e = e ? e : beside(u, end, &probe, why);
@@ -69,18 +67,10 @@ enum err guard_find(struct hub *h, const struct hub_url *u, enum guard *out, str
         *out = GUARD_ETAG;
         return ERR_OK;
     }
-    if (e == ERR_UNSUPPORTED && u->s3) { /* OpenStack Swift: "501 NotImplemented" to If-Match */
-        *out = GUARD_NONE;
+    *out = GUARD_NONE;
+    if (e == ERR_UNSUPPORTED && u->s3) /* OpenStack Swift: "501 NotImplemented" to If-Match */
         return ERR_OK;
-    }
-    if (e)
-        return e;
-    e = hub_delete(h, &probe, why);
-    if (!e)
-        e = makes_folders(h, u, name, &folders, why);
-    if (!e)
-        *out = folders ? GUARD_FOLDER : GUARD_NONE;
-    return e;
+    return e ? e : hub_delete(h, &probe, why);
 }
 
 /* The age of whoever's token lies in the lock, by the server's clock; -1 = not told, there is none. */

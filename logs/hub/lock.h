@@ -8,11 +8,13 @@
 
 #include <stdbool.h>
 
-/* GUARD_ETAG: the server honours If-Match and If-None-Match; GUARD_FOLDER: it does not, but makes folders (WebDAV),
- * which is an atomic step; GUARD_NONE: neither. */
+/* GUARD_FOLDER: the server makes folders (WebDAV), which is an atomic step, where If-Match need not be (Apache looks at
+ * it before it reads the body); GUARD_ETAG: it does not, but honours If-Match and If-None-Match (S3); GUARD_NONE:
+ * neither. */
 enum guard { GUARD_ETAG, GUARD_FOLDER, GUARD_NONE };
 
-/* Tries a PUT whose precondition cannot hold, on NAME.probe beside the object: a server that obeys refuses it. */
+/* Makes the folder NAME.probe-RANDOM/ beside the object and takes it away; where that fails, tries a PUT whose
+ * precondition cannot hold: a server that obeys refuses it. */
 enum err guard_find(struct hub *h, const struct hub_url *u, enum guard *out, struct why *why);
 
 /* The folder NAME.lock/ with our token in it. */

@@ -122,15 +122,62 @@ enum err hub_head(struct hub *h, const struct hub_url *u, struct hub_object *out
     return ERR_OK;
 }
 
+/* ERR_EXISTS where there is something. Of two who make a folder in the same instant Apache tells one 403; asked once
+ * more it says 405, that it is there (RFC 4918). */
+static enum err make_one_folder(struct hub *h, const struct hub_url *u, struct hub_reply *r, struct why *why)
+{
+    const struct hub_request q = {.url = u, .method = "MKCOL"};
+    enum err e = hub_send(h, &q, r, why);
+
+    if (r->status == 403)
+        e = hub_send(h, &q, r, why);
+    return r->status == 405 ? ERR_EXISTS : e;
+}
+
+/* Every folder above `u` from the top, those that are there too; what is said of the last one. */
+static enum err make_folders_above(struct hub *h, const struct hub_url *u, struct why *why)
+{
+    const char *path = strchr(strstr(u->text, "://") + 3, '/');
+    enum err e = ERR_OK;
+
+    while (path && (path = strchr(path + 1, '/')) && path[1]) {
+        struct hub_url folder;
+        struct hub_reply r;
+        char text[HUB_MAX_URL];
+
+        snprintf(text, sizeof text, "%.*s", (int)(path + 1 - u->text), u->text);
+        e = hub_url_parse(text, &folder, why);
+        if (!e)
+            e = make_one_folder(h, &folder, &r, why);
+    }
+    return e == ERR_EXISTS ? ERR_OK : e;
+}
+
+/* A WebDAV server says 409 where the folder that something belongs into is missing (RFC 4918): that is made, and it is
+ * sent again. */
+static enum err put(struct hub *h, const struct hub_request *q, struct why *why)
+{
+    struct hub_reply r;
+    enum err e = hub_send(h, q, &r, why);
+
+    if (r.status != 409 || q->url->s3)
+        return e;
+    e = make_folders_above(h, q->url, why);
+    if (!e)
+        e = hub_send(h, q, &r, why);
+    return e && r.status == 409
+               ? why_set(why, ERR_IO, "%s: 409: expected a folder that is there: the server makes none", q->url->text)
+               : e;
+}
+
 enum err hub_put_file(struct hub *h, const struct hub_url *u, const char *path, const char *etag, struct why *why)
 {
     struct hub_request q = {.url = u, .method = "PUT", .body_path = path, .etag = etag};
-    struct hub_reply r;
     struct sha256 sum;
     enum err e = sha256_of_file(path, &sum, &q.n_body, why);
 
     q.body_sha256 = sum.hex;
-    return e ? e : hub_send(h, &q, &r, why);
+    return e ? e : put(h, &q, why);
 }
 
 enum err hub_put(struct hub *h, const struct hub_url *u, const void *bytes, size_t n, const char *etag, struct why *why)
@@ -138,9 +185,8 @@ enum err hub_put(struct hub *h, const struct hub_url *u, const void *bytes, size
     const struct sha256 sum = sha256_of(bytes, n);
     const struct hub_request q = {
         .url = u, .method = "PUT", .body = bytes, .n_body = (int64_t)n, .body_sha256 = sum.hex, .etag = etag};
-    struct hub_reply r;
 
-    return hub_send(h, &q, &r, why);
+    return put(h, &q, why);
 }
 
 enum err hub_delete(struct hub *h, const struct hub_url *u, struct why *why)
@@ -158,6 +204,9 @@ enum err hub_make_folder(struct hub *h, const struct hub_url *u, struct why *why
 
     if (u->s3)
         return why_set(why, ERR_UNSUPPORTED, "%s: S3 has no folders", u->text);
-    e = hub_send(h, &(struct hub_request){.url = u, .method = "MKCOL"}, &r, why);
-    return r.status == 405 ? ERR_EXISTS : e; /* RFC 4918: not allowed on a resource that exists */
+    e = make_one_folder(h, u, &r, why);
+    if (r.status != 409)
+        return e;
+    e = make_folders_above(h, u, why);
+    return e ? e : make_one_folder(h, u, &r, why);
 }

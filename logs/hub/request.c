@@ -412,7 +412,7 @@ static const struct {
     {403, ERR_AUTH, "the server does not allow it with these credentials"},
     {404, ERR_NOT_FOUND, "there is nothing there"},
     {405, ERR_UNSUPPORTED, "the server does not do this (is it a WebDAV server, with writing allowed?)"},
-    {409, ERR_STALE, "the server sees a conflict (a folder that is missing, or another pusher)"},
+    {409, ERR_STALE, "the server sees a conflict (another pusher, or a folder that is missing)"},
     {410, ERR_NOT_FOUND, "there is nothing there any more"},
     {412, ERR_STALE, "it was changed by another pusher"},
     {413, ERR_LIMIT, "the server does not take so many bytes"},

@@ -39,6 +39,7 @@ http {
         listen 127.0.0.1:$port;
         root $dir/www;
         location / { dav_methods PUT DELETE MKCOL COPY MOVE; $methods create_full_put_path on; }
+        location /folders/ { dav_methods PUT DELETE MKCOL; }
         location /index/ { alias $dir/www/; autoindex on; autoindex_format json; }
         location /small/ { alias $dir/www/; dav_methods PUT DELETE MKCOL; client_max_body_size 1k; }
         location /readonly/ { alias $dir/www/; }
@@ -69,6 +70,9 @@ cat "$dir/mine.jsonl" "$dir/a.jsonl" >"$dir/both.jsonl"
 [ "$(sort -u "$dir/both.jsonl" | wc -l)" = 75 ] || fail "a pull lost lines of the local log"
 
 push_from_many 8 "$hub/many.jsonl"
+# Where a PUT makes no folder.
+mkdir -p "$dir/www/folders"
+"$tune" hub push "$hub/folders/a/b/log.jsonl" "$dir/a.jsonl" | grep -q ": 40 new" || fail "push into folders that are missing"
 
 # Lists, by PROPFIND and by an index in JSON.
 if [ -n "$methods" ]; then

@@ -226,6 +226,19 @@ static void do_get(struct talk *t)
     reply(t, status, o, extra, o->bytes + from, o->n - from, n_sent);
 }
 
+/* Is the folder that an object lies in missing, and does that matter here? */
+static bool lacks_folder(struct talk *t)
+{
+    char folder[sizeof t->r.target];
+    size_t n = strlen(t->r.target);
+
+    n -= n > 1 && t->r.target[n - 1] == '/';
+    while (n > 0 && t->r.target[n - 1] != '/')
+        n--;
+    snprintf(folder, sizeof folder, "%.*s", (int)n, t->r.target);
+    return t->s->wants_folders && n > 1 && !server_find(t->s, folder);
+}
+
 static void do_put(struct talk *t)
 {
     struct server *s = t->s;
@@ -239,6 +252,10 @@ static void do_put(struct talk *t)
     if (s->knows_etags &&
         ((t->r.if_match[0] && (!o || strcmp(t->r.if_match, etag_of(o, etag)) != 0)) || (t->r.if_none_match[0] && o))) {
         say(t, 412, "");
+        return;
+    }
+    if (lacks_folder(t)) {
+        say(t, 409, "");
         return;
     }
     server_put(s, t->r.target, t->body, t->n_body);
@@ -257,7 +274,14 @@ static void do_delete(struct talk *t)
 static void do_mkcol(struct talk *t)
 {
     if (!t->s->is_dav || server_find(t->s, t->r.target)) {
-        say(t, 405, "");
+        const bool at_once = t->s->n_at_once > 0;
+
+        t->s->n_at_once -= at_once;
+        say(t, at_once ? 403 : 405, "");
+        return;
+    }
+    if (lacks_folder(t)) {
+        say(t, 409, "");
         return;
     }
     server_put(t->s, t->r.target, "", 0);

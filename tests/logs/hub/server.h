@@ -29,6 +29,8 @@ struct server {
     bool refuses_etags; /* 501 to If-Match */
     bool weak_etags;    /* W/"v1" */
     bool is_dav;        /* MKCOL and PROPFIND */
+    bool wants_folders; /* PUT and MKCOL below a folder that is missing: 409, as RFC 4918 has it */
+    int n_at_once;      /* so many MKCOLs of what is there are told 403, as Apache does to one of two at once */
     bool has_index;     /* GET of a folder is nginx's index in JSON */
     bool is_s3;         /* GET of the bucket with list-type=2, a page an entry */
     int age_s;          /* of every object, as its headers say; -1 = none is told */

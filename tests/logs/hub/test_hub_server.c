@@ -78,9 +78,9 @@ static void statuses_are_errors_with_words(void **state)
         int status;
         enum err e;
         int n_asked; /* what may pass is tried twice */
-    } cases[] = {{401, ERR_AUTH, 1},  {403, ERR_AUTH, 1},        {404, ERR_NOT_FOUND, 1}, {405, ERR_UNSUPPORTED, 1},
-                 {409, ERR_STALE, 1}, {410, ERR_NOT_FOUND, 1},   {412, ERR_STALE, 1},     {413, ERR_LIMIT, 1},
-                 {418, ERR_IO, 1},    {501, ERR_UNSUPPORTED, 1}, {507, ERR_IO, 1},        {503, ERR_IO, 2}};
+    } cases[] = {{401, ERR_AUTH, 1},        {403, ERR_AUTH, 1},  {404, ERR_NOT_FOUND, 1}, {405, ERR_UNSUPPORTED, 1},
+                 {410, ERR_NOT_FOUND, 1},   {412, ERR_STALE, 1}, {413, ERR_LIMIT, 1},     {418, ERR_IO, 1},
+                 {501, ERR_UNSUPPORTED, 1}, {507, ERR_IO, 1},    {503, ERR_IO, 2}};
     const struct hub_url u = place_url("/x");
 
     (void)state;
@@ -96,6 +96,34 @@ static void statuses_are_errors_with_words(void **state)
             fail_msg("%d: %s", cases[i].status, why.text);
         assert_int_equal(99 - place.server.n_fail, cases[i].n_asked);
     }
+}
+
+static void folders_above_are_made_where_a_server_wants_them(void **state)
+{
+    const struct hub_url u = place_url("/a%20b/c/x"), folder = place_url("/d/e/"), root = place_url("/y");
+    const struct hub_url s3 = place_s3_url("k/x");
+    struct why why = {""};
+
+    (void)state;
+    place.server.is_dav = place.server.wants_folders = true;
+    server_put(&place.server, "/a%20b/", "", 0);
+    place.server.n_at_once = 1;
+    assert_int_equal(hub_put(place.hub, &u, "1", 1, HUB_ANY, &why), ERR_OK);
+    place_check_asked(
+        "PUT /a%20b/c/x 409\nMKCOL /a%20b/ 403\nMKCOL /a%20b/ 405\nMKCOL /a%20b/c/ 201\nPUT /a%20b/c/x 201\n");
+    place_check_object("/a%20b/c/x", "1");
+    assert_int_equal(hub_make_folder(place.hub, &folder, &why), ERR_OK);
+    place_check_asked("MKCOL /d/e/ 409\nMKCOL /d/ 201\nMKCOL /d/e/ 201\n");
+    assert_int_equal(hub_make_folder(place.hub, &folder, &why), ERR_EXISTS);
+    place_check_asked("MKCOL /d/e/ 405\n");
+    /* Nothing above it could be missing; S3's conflict is another pusher. */
+    place.server.n_fail = 99;
+    place.server.status = 409;
+    assert_int_equal(hub_put(place.hub, &root, "1", 1, HUB_ANY, &why), ERR_IO);
+    assert_non_null(strstr(why.text, "/y: 409: expected a folder"));
+    place_check_asked("PUT /y 409\nPUT /y 409\n");
+    assert_int_equal(hub_put(place.hub, &s3, "1", 1, HUB_ANY, &why), ERR_STALE);
+    place_check_asked("PUT /bucket/k/x 409\n");
 }
 
 static void what_may_pass_is_tried_again(void **state)
@@ -424,6 +452,7 @@ int main(void)
         TEST(objects_are_stored_fetched_and_removed),
         TEST(preconditions_are_told_and_obeyed),
         TEST(statuses_are_errors_with_words),
+        TEST(folders_above_are_made_where_a_server_wants_them),
         TEST(what_may_pass_is_tried_again),
         TEST(no_server_is_unreachable),
         TEST(transfers_are_told_both_ways),

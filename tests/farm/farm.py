@@ -65,9 +65,9 @@ def tune(*words, code=0):
 
 
 class Server:
-    """A PostgreSQL server; exits with 77 where there is none."""
+    """A PostgreSQL server, or a replica `of` another, with options of its own; exits with 77 where there is none."""
 
-    def __init__(self):
+    def __init__(self, name="server", of=None, options=()):
         initdb = shutil.which("initdb") or next(iter(sorted(glob.glob("/usr/lib/postgresql/*/bin/initdb"))), None)
         if not initdb:
             print("skipped: no PostgreSQL server (Debian: postgresql)")
@@ -76,16 +76,25 @@ class Server:
         if os.getuid() == 0:  # the server refuses root
             entry = pwd.getpwnam("postgres")
             self.user = {"user": entry.pw_uid, "group": entry.pw_gid}
-        self.folder = DIR + "/server"
-        self.program = os.path.join(os.path.dirname(initdb), "postgres")
+        self.name, self.folder, self.options = name, f"{DIR}/{name}", options
+        self.bin = os.path.dirname(os.path.realpath(initdb))
+        self.program = self.bin + "/postgres"
         os.mkdir(self.folder)
         os.chmod(DIR, 0o755)
         if self.user:
             os.chown(self.folder, self.user["user"], self.user["group"])
-        subprocess.run([initdb, "-D", self.folder + "/data", "-U", "tune", "--auth=trust", "--no-sync"], check=True, stdout=subprocess.DEVNULL, cwd="/",
-                       **self.user)
+        make = [initdb, "-D", self.folder + "/data", "-U", "tune", "--auth=trust", "--no-sync"]
+        if of:
+            make = [self.bin + "/pg_basebackup", "-D", self.folder + "/data", "-R", "-c", "fast", "--no-sync", "-d",
+                    f"host={of.folder} user=tune application_name={name}"]
+        subprocess.run(make, check=True, stdout=subprocess.DEVNULL, cwd="/", **self.user)
         self.address = f"postgres://tune@/postgres?host={self.folder}"
         self.start()
+
+    def sql(self, text):
+        """What psql prints, "" where it cannot."""
+        return subprocess.run([self.bin + "/psql", "-qAtX", "-h", self.folder, "-U", "tune", "-c", text, "postgres"], capture_output=True, text=True,
+                              cwd="/").stdout.strip()
 
     def kill(self):
         """With its children, of which one that lived on would serve its client, and hold the memory that the next one wants."""
@@ -98,8 +107,8 @@ class Server:
         os.unlink(self.folder + "/.s.PGSQL.5432")
 
     def start(self):
-        self.process = start("server", self.program, "-D", self.folder + "/data", "-k", self.folder, "-c", "listen_addresses=", "-c", "fsync=off", cwd="/",
-                             **self.user)
+        self.process = start(self.name, self.program, "-D", self.folder + "/data", "-k", self.folder, "-c", "listen_addresses=", "-c", "fsync=off",
+                             *self.options, cwd="/", **self.user)
         until(lambda: os.path.exists(self.folder + "/.s.PGSQL.5432"), "the server does not listen")
 
 

@@ -43,43 +43,21 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
     return e ? e : strips_add_constraints(s, d, why);
 }
 
-/* A default's words of a step, each item's, that it holds in registers beside the sums, at most: four pixels a sample.
+/* Many channels a tile, for each tile of channels computes its samples anew; and many a step, for those share places.
  */
-#define MOST_AHEAD 40
-#define MOST_OWN_C 8 /* of samples.clh */
-
-/* CUDA, where an item has one place and few words: the next step's are fetched ahead. */
-static void choose_ahead(const struct space *s, const struct device_desc *d, struct config *c)
-{
-    const int64_t items = space_int(s, c, "work_items"), channels = space_int(s, c, "rc_i");
-    const int64_t places = space_int(s, c, "x_staged") / channels, slices = items / places;
-    const int64_t own = CEIL(channels, slices < 1 ? 1 : slices < channels ? slices : channels);
-    const bool ahead = d->sm && places <= items && own <= MOST_OWN_C &&
-                       4 * own + CEIL(space_int(s, c, "w_staged"), items) <= MOST_AHEAD;
-
-    build_choose(s, (const struct build_define[]){{"dbuf_x", 0}, {"dbuf_w", 0}, {NULL, 0}}, c);
-    if (ahead)
-        build_choose_if_valid(s, (const struct build_define[]){{"dbuf_x", 1}, {"dbuf_w", 1}, {NULL, 0}}, c);
-}
-
-/* Many channels a tile, for each tile of channels computes its samples anew; and on GPUs many a step, for those share
- * places. */
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
     static const char *const lowered[] = {"rc_i", "f_v", "x_t", "f_t", "y_t", "x_r", "f_r", NULL};
     static const struct build_define cpu[] = {{"f_t", 1},  {"f_r", 16}, {"f_v", 4},  {"x_r", 8},
                                               {"rc_i", 8}, {"ry_i", 1}, {"rx_i", 1}, {NULL, 0}};
+    static const struct build_define mali[] = {{"f_t", 16}, {"f_r", 4},   {"f_v", 2},  {"y_t", 2},  {"x_t", 8},
+                                               {"x_r", 2},  {"rc_i", 32}, {"ry_i", 1}, {"rx_i", 1}, {NULL, 0}};
     const struct conv_shape z = conv_shape_of(w);
-    const struct build_define gpu[] = {{"f_t", 16},  {"f_r", 4},  {"f_v", z.k > 64 ? 2 : 1},
-                                       {"y_t", 2},   {"x_t", 8},  {"x_r", 2},
-                                       {"rc_i", 32}, {"ry_i", 1}, {"rx_i", 1},
-                                       {NULL, 0}};
-    const enum err e = strips_choose(s, d, d->kind == DEVICE_CPU ? cpu : gpu, lowered, out);
 
-    if (!e && d->kind == DEVICE_GPU)
-        choose_ahead(s, d, out);
-    return e;
+    if (d->kind == DEVICE_GPU)
+        return strips_fallback(s, &z, d, z.c / workload_get(w, "deformable_groups"), NULL, out);
+    return strips_choose(s, d, d->kind == DEVICE_CPU ? cpu : mali, lowered, out);
 }
 
 static void program(struct build *b)

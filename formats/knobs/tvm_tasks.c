@@ -216,7 +216,7 @@ static const struct tvm_task tasks[] = {
     {"depthwise_conv2d_nchw.cuda", "depthwise_conv2d/shared", "depthwise_conv2d", FORM_CONV, F32 | F16 | I8, false,
      depthwise_cuda, nothing, 0, tvm_settle_strips, NULL},
     {"deformable_conv2d_nchw.cuda", "deformable_conv2d/direct", "deformable_conv2d", FORM_DEFORMABLE, F32 | F16, false,
-     deformable, whole_sums, 0, tvm_settle_strips, NULL},
+     deformable, plain_stages, 0, tvm_settle_strips, NULL},
     {"dense.mali", "dense/dense", "dense", FORM_DENSE, F32 | F16, false, dense_mali, nothing, 0, NULL, NULL},
     {"dense_int8.cuda", "dense/dense_i8", "dense", FORM_DENSE, I8, false, dense_i8, single_features, 0,
      tvm_settle_strips, NULL},

@@ -197,28 +197,35 @@ enum err strips_choose(const struct space *s, const struct device_desc *d, const
     return e;
 }
 
-enum err strips_fallback(const struct space *s, const struct conv_shape *z, const struct device_desc *d,
+enum err strips_fallback(const struct space *s, const struct conv_shape *z, const struct device_desc *d, int64_t alike,
                          const struct build_define *other, struct config *out)
 {
     static const char *const lowered[] = {"rc_i", "y_t",  "f_t",  "x_t", "x_r", "y_r",
                                           "f_r",  "ry_i", "rx_i", "n_t", NULL};
     struct strips_tile t;
+    enum err e;
 
     if (d->kind != DEVICE_GPU)
         return strips_choose(s, d, other, lowered, out);
-    t = strips_tile_of(s, z, d);
-    return strips_choose(s, d,
-                         (const struct build_define[]){{"f_t", t.f_t},
-                                                       {"f_r", t.f_r},
-                                                       {"y_t", t.y_t},
-                                                       {"y_r", t.y_r},
-                                                       {"x_t", t.x_t},
-                                                       {"x_r", t.x_r},
-                                                       {"rc_i", t.rc_i},
-                                                       {"ry_i", t.ry_i},
-                                                       {"rx_i", t.rx_i},
-                                                       {NULL, 0}},
-                         lowered, out);
+    t = strips_tile_of(s, z, d, alike);
+    e = strips_choose(s, d,
+                      (const struct build_define[]){{"f_t", t.f_t},
+                                                    {"f_r", t.f_r},
+                                                    {"y_t", t.y_t},
+                                                    {"y_r", t.y_r},
+                                                    {"x_t", t.x_t},
+                                                    {"x_r", t.x_r},
+                                                    {"rc_i", t.rc_i},
+                                                    {"ry_i", t.ry_i},
+                                                    {"rx_i", t.rx_i},
+                                                    {NULL, 0}},
+                      lowered, out);
+    if (e || alike == 0)
+        return e;
+    build_choose(s, (const struct build_define[]){{"dbuf_x", 0}, {"dbuf_w", 0}, {NULL, 0}}, out);
+    if (t.ahead)
+        build_choose_if_valid(s, (const struct build_define[]){{"dbuf_x", 1}, {"dbuf_w", 1}, {NULL, 0}}, out);
+    return ERR_OK;
 }
 
 int strips_pack_weights(struct build *b, enum dtype word)

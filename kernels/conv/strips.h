@@ -42,11 +42,14 @@ enum err strips_add_constraints(struct space *s, const struct device_desc *d, st
 
 /* The tile and stage of a default for GPUs, of forms with the axes of conv/strips.clh, one image and one group of
  * channels each: of what the knobs of `s` can say the one with the fewest cycles by a count of instructions, of reads
- * of shared and of global memory, and of groups side by side. */
+ * of shared and of global memory, and of groups side by side; ahead: an item holds few words, the next stage may wait
+ * in registers. alike: of x that is sampled, so many channels at the same places; 0 where it is read as it lies. */
 struct strips_tile {
     int64_t f_t, f_r, y_t, y_r, x_t, x_r, rc_i, ry_i, rx_i;
+    bool ahead;
 };
-struct strips_tile strips_tile_of(const struct space *s, const struct conv_shape *z, const struct device_desc *d);
+struct strips_tile strips_tile_of(const struct space *s, const struct conv_shape *z, const struct device_desc *d,
+                                  int64_t alike);
 
 /* Turns a form's choice into a valid config, lowering knobs in the order of `lowered` where it is not; on a GPU, sums
  * in as many parts as give its units two groups each, where the space can and parts are cheap, and the stage unrolled
@@ -54,8 +57,9 @@ struct strips_tile strips_tile_of(const struct space *s, const struct conv_shape
 enum err strips_choose(const struct space *s, const struct device_desc *d, const struct build_define *choice,
                        const char *const *lowered, struct config *out);
 
-/* strips_choose of the tile of strips_tile_of, or, where it is no GPU, of `other`. */
-enum err strips_fallback(const struct space *s, const struct conv_shape *z, const struct device_desc *d,
+/* strips_choose of the tile of strips_tile_of, or, where it is no GPU, of `other`; of samples dbuf_x and dbuf_w
+ * are as the tile has them. */
+enum err strips_fallback(const struct space *s, const struct conv_shape *z, const struct device_desc *d, int64_t alike,
                          const struct build_define *other, struct config *out);
 
 /* Weights as strips_pack_w of the module added last makes them; gives their buffer. */

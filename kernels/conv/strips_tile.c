@@ -17,16 +17,23 @@
 #define WINDOW_INSTRUCTIONS 3 /* and more where there are several */
 #define VECTOR_INSTRUCTIONS 5 /* four words of weights */
 #define STORE_INSTRUCTIONS 4  /* a sum */
+#define SAMPLE_INSTRUCTIONS 9 /* four pixels, their shares, the store */
+#define PLACE_INSTRUCTIONS 68 /* where an item's samples of a step lie, and its offsets */
 #define LEAST_BESIDE .1       /* of what takes less time than the slowest part, that is not hidden behind it */
 #define WAIT_CYCLES 500       /* of a stage that is not fetched ahead, for memory */
 #define BLOCK_CYCLES 2000     /* until the first words are there, and from the last product to the end */
 #define WORK_AGAIN .5         /* of work that is counted: how well groups fill a device is guessed */
 #define LAUNCH_CYCLES 3000    /* of a second kernel */
 #define OTHER_REGISTERS 28    /* of an item, besides sums, factors and words that wait */
-#define WARPS_HALF 1.2        /* that keep a multiprocessor half busy, with MANY_SUMS or more each */
+#define PLACE_REGISTERS 12
+#define WARPS_HALF 1.2 /* that keep a multiprocessor half busy, with MANY_SUMS or more each */
 #define MANY_SUMS 32
 #define MOST_PRODUCTS 1500 /* of an item and stage, unrolled */
 #define MOST_WORDS 12      /* of x that an item knows: MOST_HELD of strips.clh */
+#define MOST_VECTORS 4     /* of weights that it holds, as there */
+#define MOST_SAMPLES 8     /* that it holds: MOST_OWN_C of samples.clh */
+#define MOST_AHEAD 40      /* words of a default's stage that wait in registers, of samples four each */
+#define MOST_REGISTERS 128 /* of an item with samples */
 #define MOST_SUMS 64
 #define MOST_ITEMS 256
 #define MOST_TERMS 160 /* of a stage */
@@ -43,6 +50,7 @@ struct layer {
     const struct conv_shape *z;
     const struct device_desc *d;
     int64_t f, unit, c, outputs, own_words, units, local_bytes;
+    int64_t alike; /* channels that are sampled at the same places; 0: x is read as it lies */
     struct values splits;
 };
 
@@ -57,14 +65,26 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+/* Samples of a stage that an item has, if it has one place for them (samples.clh); else 0. */
+static int64_t samples_of(const struct layer *l, const struct strips_tile *t, int64_t items)
+{
+    const int64_t places = t->ry_i * t->rx_i * t->y_t * t->y_r * t->x_t * t->x_r;
+    const int64_t slices = least(items / places, t->rc_i), each = slices ? CEIL(t->rc_i, slices) : 0;
+    const bool one_group = l->alike == l->c || l->alike % t->rc_i == 0;
+
+    if (slices == 0 || (!one_group && (t->rc_i % l->alike || t->rc_i % slices || l->alike % each)))
+        return 0;
+    return each <= MOST_SAMPLES ? each : 0;
+}
+
 static int64_t apart_y(const struct layer *l, const struct strips_tile *t)
 {
-    return t->ry_i == 1 ? 1 : l->z->stride_h;
+    return t->ry_i == 1 || l->alike ? 1 : l->z->stride_h;
 }
 
 static int64_t apart_x(const struct layer *l, const struct strips_tile *t)
 {
-    return t->rx_i == 1 ? 1 : l->z->stride_w;
+    return t->rx_i == 1 || l->alike ? 1 : l->z->stride_w;
 }
 
 static struct counts counts_of(const struct layer *l, const struct strips_tile *t)
@@ -79,10 +99,17 @@ static struct counts counts_of(const struct layer *l, const struct strips_tile *
     n.steps = CEIL(l->c, t->rc_i) * CEIL(z->r, t->ry_i) * CEIL(z->s, t->rx_i);
     n.columns = conv_reach(x_tile, apart_x(l, t), t->rx_i, z->dil_w);
     n.x_staged = t->rc_i * conv_reach(y_tile, apart_y(l, t), t->ry_i, z->dil_h) * n.columns;
+    if (l->alike) {
+        n.columns = x_tile;
+        n.x_staged = n.terms * y_tile * x_tile;
+    }
     n.w_staged = CEIL(f_tile * l->unit * n.terms, 4) * 4;
-    n.words = CEIL(n.x_staged, n.items);
+    n.words = l->alike ? samples_of(l, t, n.items) : CEIL(n.x_staged, n.items);
     n.vectors = CEIL(n.w_staged, 4 * n.items);
-    n.ahead = n.steps > 1 && n.words + 4 * n.vectors <= STRIPS_MOST_AHEAD;
+    if (l->alike)
+        n.ahead = l->d->sm && n.steps > 1 && n.vectors <= MOST_VECTORS && 4 * (n.words + n.vectors) <= MOST_AHEAD;
+    else
+        n.ahead = n.steps > 1 && n.words + 4 * n.vectors <= STRIPS_MOST_AHEAD;
     n.whole = z->n * z->groups * CEIL(l->f, f_tile) * CEIL(z->p, y_tile) * CEIL(z->q, x_tile);
     return n;
 }
@@ -107,23 +134,43 @@ static int64_t ways_of(const struct layer *l, const struct strips_tile *t, const
     return most;
 }
 
-/* Cycles of a multiprocessor for one group, if it had it alone and busy; those of a stage that wait for memory aside.
- */
-static double group_cycles(const struct layer *l, const struct strips_tile *t, const struct counts *n, int64_t split)
+/* An item's reads of x in shared memory in a stage: columns side by side two at once. */
+static int64_t reads_of_x(const struct layer *l, const struct strips_tile *t)
 {
     const struct conv_shape *z = l->z;
     const int64_t rows = least(conv_reach(t->y_r, apart_y(l, t), t->ry_i, z->dil_h), t->y_r * t->ry_i);
     const int64_t columns = least(conv_reach(t->x_r, apart_x(l, t), t->rx_i, z->dil_w), t->x_r * t->rx_i);
+    const int64_t together = t->x_r * apart_x(l, t) % 2 ? 1 : 2;
+
+    if (l->alike)
+        return t->rc_i * t->ry_i * t->rx_i * t->y_r * CEIL(t->x_r, together);
+    return t->rc_i * rows * CEIL(columns, together);
+}
+
+/* And its instructions to stage x. */
+static int64_t x_instructions(const struct layer *l, const struct strips_tile *t, const struct counts *n)
+{
+    const bool windows = l->z->r > t->ry_i || l->z->s > t->rx_i;
+
+    if (l->alike)
+        return n->words * SAMPLE_INSTRUCTIONS + PLACE_INSTRUCTIONS;
+    return n->words * (WORD_INSTRUCTIONS + (windows ? WINDOW_INSTRUCTIONS : 0));
+}
+
+/* Cycles of a multiprocessor for one group, if it had it alone and busy; those of a stage that wait for memory aside.
+ */
+static double group_cycles(const struct layer *l, const struct strips_tile *t, const struct counts *n, int64_t split)
+{
     const int64_t lanes = n->factors % 4 == 0 ? 4 : n->factors % 2 == 0 ? 2 : 1;
-    const int64_t together = t->x_r * apart_x(l, t) % 2 ? 1 : 2; /* columns that are read at once */
-    const int64_t reads_x = t->rc_i * rows * CEIL(columns, together), reads_w = n->terms * n->factors / lanes;
+    const int64_t reads_x = reads_of_x(l, t), reads_w = n->terms * n->factors / lanes;
     const int64_t channels = CEIL(least(n->items, WARP), t->x_t * t->y_t); /* f_t that a warp has */
-    const bool windows = z->r > t->ry_i || z->s > t->rx_i;
-    const double copies = (double)n->words * (WORD_INSTRUCTIONS + (windows ? WINDOW_INSTRUCTIONS : 0)) +
-                          (double)n->vectors * VECTOR_INSTRUCTIONS;
-    const double instructions = (double)(n->sums * n->terms + reads_x + reads_w) + copies + STEP_INSTRUCTIONS;
+    const double instructions = (double)(n->sums * n->terms + reads_x + reads_w + n->vectors * VECTOR_INSTRUCTIONS +
+                                         x_instructions(l, t, n) + STEP_INSTRUCTIONS);
     const double issue = instructions * (double)(n->warps * WARP) / ISSUED;
-    const double shared = (double)(n->warps * (reads_w * CEIL(lanes * channels, WARP) + reads_x * ways_of(l, t, n)));
+    const int64_t pixels =
+        l->alike ? 4 * n->words * (1 + CEIL(WARP, t->x_t * t->x_r)) : 0; /* lines of the first cache */
+    const double shared =
+        (double)(n->warps * (reads_w * CEIL(lanes * channels, WARP) + reads_x * ways_of(l, t, n) + pixels));
     const double memory = 4.0 * (double)(n->x_staged + n->w_staged) / COPY_BYTES;
     const double most = fmax(issue, fmax(shared, memory));
     const int64_t runs = CEIL(WARP, t->x_t) * CEIL(least(t->x_t, WARP) * t->x_r, 8);
@@ -133,13 +180,18 @@ static double group_cycles(const struct layer *l, const struct strips_tile *t, c
            (double)(n->warps * n->sums) * store;
 }
 
+static int64_t registers_of(const struct layer *l, const struct strips_tile *t, const struct counts *n)
+{
+    const int64_t held = n->ahead ? (l->alike ? 4 : 1) * n->words + 4 * n->vectors : 0;
+
+    return n->sums + n->factors + n->columns / t->x_t + held + OTHER_REGISTERS + (l->alike ? PLACE_REGISTERS : 0);
+}
+
 /* Cycles until all is done: groups side by side on the multiprocessors, and the parts of the sums written and read. */
 static double whole_cycles(const struct layer *l, const struct strips_tile *t, const struct counts *n, int64_t split)
 {
     const int64_t bytes = (n->ahead ? 8 : 4) * (n->x_staged + n->w_staged);
-    const int64_t registers =
-        n->sums + n->factors + n->columns / t->x_t + (n->ahead ? n->words + 4 * n->vectors : 0) + OTHER_REGISTERS;
-    const int64_t fit_on = l->d->sm ? cuda_arch_resident(l->d, n->items, registers, bytes) : 2;
+    const int64_t fit_on = l->d->sm ? cuda_arch_resident(l->d, n->items, registers_of(l, t, n), bytes) : 2;
     const int64_t groups = n->whole * split, each = CEIL(groups, l->units);
     const int64_t resident = fit_on < 1 ? 1 : least(fit_on, each);
     const double half = WARPS_HALF * (n->sums < MANY_SUMS ? (double)MANY_SUMS / (double)n->sums : 1);
@@ -190,16 +242,22 @@ static bool lies_along(int64_t t, int64_t r, int64_t n)
     return t * r == 1 || t * r < 2 * n;
 }
 
+/* An item has one place, and in CUDA there is room for a stage ahead, with two groups side by side. */
+static bool is_for_samples(const struct layer *l, const struct strips_tile *t, const struct counts *n)
+{
+    return n->words > 0 && (!l->d->sm || n->steps == 1 || n->ahead) && registers_of(l, t, n) <= MOST_REGISTERS;
+}
+
 /* The best stage for a tile that is whole but for it. */
 static void try_stages(const struct layer *l, struct strips_tile t, const struct values *channels, double *cycles,
                        struct strips_tile *best)
 {
     const struct conv_shape *z = l->z;
 
-    t.rx_i = z->s <= MOST_WINDOW ? z->s : 3;
-    for (int whole = 0; whole < 2; whole++) {
-        t.ry_i = whole ? z->r : 1;
-        if (whole && (z->r == 1 || z->r > MOST_WINDOW))
+    for (int window = l->alike ? 0 : 1; window < 3; window++) { /* an element of it, a row, all */
+        t.rx_i = window == 0 ? 1 : z->s <= MOST_WINDOW ? z->s : 3;
+        t.ry_i = window == 2 ? z->r : 1;
+        if (window == 2 && (z->r == 1 || z->r > MOST_WINDOW))
             break;
         for (size_t i = 0; i < channels->n; i++) {
             struct counts n;
@@ -211,18 +269,20 @@ static void try_stages(const struct layer *l, struct strips_tile t, const struct
             n = counts_of(l, &t);
             if (n.terms > MOST_TERMS || n.sums * n.terms > MOST_PRODUCTS)
                 break;
-            if (n.words > MOST_WORDS)
+            if (n.words > MOST_WORDS || (l->alike && !is_for_samples(l, &t, &n)))
                 continue;
             now = whole_cycles(l, &t, &n, split_of(l, &n));
             if (now < *cycles) {
                 *cycles = now;
                 *best = t;
+                best->ahead = n.ahead;
             }
         }
     }
 }
 
-struct strips_tile strips_tile_of(const struct space *s, const struct conv_shape *z, const struct device_desc *d)
+struct strips_tile strips_tile_of(const struct space *s, const struct conv_shape *z, const struct device_desc *d,
+                                  int64_t alike)
 {
     const struct config first = {{0}};
     const struct layer l = {
@@ -237,13 +297,14 @@ struct strips_tile strips_tile_of(const struct space *s, const struct conv_shape
                      z->n * z->k * z->p * z->q,
         .units = build_threads(d),
         .local_bytes = build_max_local(d),
+        .alike = alike,
         .splits = values_of(s, "split", 32),
     };
     const struct values f_t = values_of(s, "f_t", 64), f_r = values_of(s, "f_r", 16), y_t = values_of(s, "y_t", 32);
     const struct values y_r = values_of(s, "y_r", 4), x_t = values_of(s, "x_t", 32), x_r = values_of(s, "x_r", 8);
     const struct values channels = values_of(s, "rc_i", 64);
     const int64_t most_items = least(build_max_group(d), MOST_ITEMS);
-    struct strips_tile best = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+    struct strips_tile best = {1, 1, 1, 1, 1, 1, 1, 1, 1, false};
     double cycles = INFINITY;
 
     for (size_t a = 0; a < f_r.n; a++)

@@ -77,7 +77,7 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
                                               {"x_r", 16}, {"rc_i", 4}, {"ry_i", 3}, {"rx_i", 3}, {NULL, 0}};
     const struct conv_shape z = conv_shape_of(w);
 
-    return strips_fallback(s, &z, d, cpu, out);
+    return strips_fallback(s, &z, d, 0, cpu, out);
 }
 
 static void program(struct build *b)

@@ -110,7 +110,7 @@ enum err i8_fallback(const struct conv_shape *z, bool matrix, const struct devic
     static const char *const lowered[] = {"k_i", "m_t", "n_t", "m_r", "n_r", NULL};
 
     return matrix ? strips_choose(s, d, d->kind == DEVICE_CPU ? matrix_cpu : matrix_gpu, lowered, out)
-                  : strips_fallback(s, z, d, conv_cpu, out);
+                  : strips_fallback(s, z, d, 0, conv_cpu, out);
 }
 
 void i8_program(struct build *b, const struct conv_shape *z, bool matrix)

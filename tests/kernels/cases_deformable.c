@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #define SHAPE "deformable_conv2d f32 n=1 c=6 h=10 w=9 k=7 r=3 s=3 pad=1 deformable_groups=2"
+#define BESIDE "deformable_conv2d f32 n=1 c=32 h=10 w=9 k=40 r=3 s=3 pad=1 deformable_groups=16"
 
 static const char *const shapes[] = {
     "deformable_conv2d f32 n=1 c=16 h=8 w=8 k=32 r=3 s=3 pad=1",                                /* square */
@@ -32,6 +33,8 @@ static const struct mutant mutants[] = {
     {"deformable_conv2d/direct", SHAPE, "unguarded tail", "image < NB && p < P && q < Q", "image < NB && p < P"},
     {"deformable_conv2d/direct", SHAPE, "axes of the offset swapped", "LOAD1(from + P * Q)", "LOAD1(from)"},
     {"deformable_conv2d/direct", SHAPE, "uninitialised accumulator", "= SUMS_OF(0);", "= SUMS_OF(LOAD1(y));"},
+    {"deformable_conv2d/direct", BESIDE, "offsets of a step ago", "offset, next, PLACE", "offset, step, PLACE", "dp4a"},
+    {"deformable_conv2d/direct", BESIDE, "another group's offsets", "(BESIDE ? a.c : 0)", "0", "dp4a"},
 
     {"deformable_conv2d/im2col_tiled", SHAPE, "missing last term", "for (int i = 0; i < KWG; i++)",
      "for (int i = 0; i < KWG - (begin + step + 1 == STEPS_ALL) * (1 + IP - I); i++)"},

@@ -541,6 +541,9 @@ static void tiles_of_default_products_fit_their_sizes(void **state)
         {"dense/gemm_tiled", "dense f32 m=197 n=3072 k=768", 1.14},
         {"dense/gemm_direct", "dense f32 m=1000 n=10 k=512", 1.7},
         {"dense/gemm_direct", "dense f32 m=50 n=50 k=64", 1.64},
+        {"deformable_conv2d/direct", "deformable_conv2d f32 n=1 c=128 h=17 w=17 k=128 r=1 s=7 pad=0,3,0,3", 1.07},
+        {"deformable_conv2d/direct", "deformable_conv2d f32 n=1 c=96 h=35 w=35 k=80 r=3 s=3 pad=1 deformable_groups=4",
+         1.5},
     };
     struct device_desc d;
 
@@ -552,6 +555,7 @@ static void tiles_of_default_products_fit_their_sizes(void **state)
                      waste_of_default(cases[i].id, cases[i].text, &d));
     assert_int_equal(default_on_h100("batch_gemm/tiled", cases[3].text, "m_t"), 16);
     assert_int_equal(default_on_h100("dense/gemm_tiled", "dense f32 m=4096 n=4096 k=4096", "mwg"), 128);
+    assert_int_equal(default_on_h100("deformable_conv2d/direct", cases[8].text, "dbuf_x"), 1);
     assert_int_equal(default_on_h100("dense/dense", "dense f32 m=1000 n=31 k=1", "m_t"), 4);
     assert_int_equal(default_on_h100("gather/rows", "gather f16 n=100 m=4096 inner=1", "wg"), 64);
     assert_int_equal(default_on_h100("softmax/rows", "softmax f32 m=100000 n=16", "rows"), 16);

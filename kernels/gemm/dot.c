@@ -63,6 +63,8 @@ void dot_define(struct build *b)
         i++;
     assert(i < N_DOTS); /* the knob has no other words */
     build_define(b, "DOT", dots[i].number);
+    if (strcmp(word, "khr") == 0 && strncmp(b->d->platform_version, "OpenCL 3", 8) == 0) /* OpenCL C 3.0's features */
+        snprintf(b->p->std, sizeof b->p->std, "CL3.0");
     if (dots[i].needs[0])
         snprintf(b->p->extensions, sizeof b->p->extensions, "%s", dots[i].needs);
 }

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Int8 kernels for Arm CPUs compile for armv8.2-a with +dotprod or +i8mm, and their loops are made of sdot or usdot: as many
-# as a step of the register tile takes, and no products of other kinds between them.
+# as a step of the register tile takes, and no products of other kinds between them. Those of GPUs with the extensions of OpenCL compile as the standard
+# that they ask for, and call the extension's function.
 # usage: arm_dots.sh PROGRAM_THAT_WRITES_THEM
 set -eu
 if ! command -v clang >/dev/null || ! clang --print-targets | grep -q '^ *aarch64 '; then
@@ -17,7 +18,19 @@ number() { sed -n "s/^#define $2 //p" "$1" | head -1; }
 
 for text in "$dir"/*.cl; do
     name=$(basename "$text" .cl)
-    word=${name%-*} extension=dotprod
+    word=${name%-*} extension=dotprod call=""
+    case $word in
+    khr) call=dot_4x8packed_ss_int ;;
+    arm) call=arm_dot ;;
+    esac
+    if [ "$call" ]; then
+        std=$(sed -n '1s|^/\* \(.*\) \*/$|\1|p' "$text")
+        clang -x cl "-cl-std=$std" --target=spir64 -O1 -S -emit-llvm -w -Xclang -finclude-default-header -Dcl_arm_integer_dot_product_int8 \
+            -o "$dir/$name.ll" "$text" || { echo "$name does not compile"; exit 1; }
+        grep -q "call .*$call" "$dir/$name.ll" || { echo "$name has no $call"; exit 1; }
+        echo "$name: $(grep -c "call .*$call" "$dir/$name.ll") $call, $std"
+        continue
+    fi
     [ "$word" = sdot ] || extension=i8mm
     # Kernels have a calling convention that the backend does not know: PoCL changes it on the way, too.
     clang -x cl -cl-std=CL1.2 --target=aarch64-linux-gnu "-march=armv8.2-a+$extension" -O2 -S -emit-llvm -w -Xclang \
@@ -33,6 +46,6 @@ for text in "$dir"/*.cl; do
     fi
     echo "$name: $found $word, $least a step"
 done
-for name in sdot-0 sdot-1 usdot-1; do
+for name in sdot-0 sdot-1 usdot-1 khr-4 arm-4 khr-5 arm-5; do
     [ -f "$dir/$name.cl" ] || { echo "$name is missing"; exit 1; }
 done

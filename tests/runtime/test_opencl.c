@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 static const struct device_ops *ops;
@@ -63,19 +64,23 @@ static void local_memory_that_nobody_wrote_shows_in_the_outputs(void **state)
         sample_fini(&s);
     }
     assert_int_equal(e, ERR_WRONG);
-    assert_non_null(strstr(why.text, "nan, expected a number"));
+    if (device->pocl) /* others may have local memory where something else was */
+        assert_non_null(strstr(why.text, "nan, expected a number"));
 }
 
-/* The binary that was kept: its path in `out`, "" when there is none. */
-static void find_binary(char out[PATH_MAX])
+/* The binary that was kept: its path in `out`, "" when there is none. `before`: those of other tests go. */
+static void find_binary(char out[PATH_MAX], bool before)
 {
     DIR *dir = opendir(cache);
     const struct dirent *entry;
 
     *out = '\0';
     while (dir && (entry = readdir(dir)))
-        if (strstr(entry->d_name, ".clbin"))
+        if (strstr(entry->d_name, ".clbin")) {
             snprintf(out, PATH_MAX, "%.3000s/%.255s", cache, entry->d_name);
+            if (before)
+                assert_int_equal(unlink(out), 0);
+        }
     if (dir)
         closedir(dir);
 }
@@ -103,10 +108,11 @@ static void binaries_are_kept_for_drivers_without_a_cache(void **state)
 
     (void)state;
     other.pocl = false;
+    find_binary(path, true);
     sample_add(&s, sample_add_text);
     program_define(&s.program.modules[0], "NOT_KEPT_BEFORE", 1);
     assert_false(is_cached_and_right(&other, &s));
-    find_binary(path);
+    find_binary(path, false);
     assert_true(path[0]);
     assert_true(is_cached_and_right(&other, &s));
     assert_int_equal(file_replace(path, "damaged", 7, 0600, NULL), ERR_OK);

@@ -234,11 +234,11 @@ static void arrays_of_groups_are_counted(void **state)
         const char *id, *workload, *config;
         int64_t bytes;
     } facts[] = {
-        {"reduce/rows", "reduce f32 outer=7 n=501", "vec=1 wg=64", 64 * 4},
-        {"reduce/rows", "reduce f32 outer=7 n=501 kind=log_sum_exp", "vec=1 wg=64", 2 * 64 * 4},
-        {"reduce/rows", "reduce f16 outer=7 n=501 kind=log_sum_exp", "vec=1 wg=64", 2 * 64 * 4},
-        {"reduce/rows", "reduce f32 outer=7 n=501 kind=log_sum_exp", "vec=1 wg=1", 0},
-        {"reduce/rows", "reduce f32 outer=70 n=51 inner=19 kind=log_sum_exp", "vec=1 wg=64", 0},
+        {"reduce/rows", "reduce f32 outer=7 n=501", "vec=1 wg=64 rows=1", 64 * 4},
+        {"reduce/rows", "reduce f32 outer=7 n=501 kind=log_sum_exp", "vec=1 wg=64 rows=1", 2 * 64 * 4},
+        {"reduce/rows", "reduce f16 outer=7 n=501 kind=log_sum_exp", "vec=1 wg=64 rows=1", 2 * 64 * 4},
+        {"reduce/rows", "reduce f32 outer=7 n=501 kind=log_sum_exp", "vec=1 wg=1 rows=1", 0},
+        {"reduce/rows", "reduce f32 outer=70 n=51 inner=19 kind=log_sum_exp", "vec=1 wg=64 rows=1", 0},
         {"softmax/rows", "softmax f32 m=7 n=501", "keep=0 vec=1 wg=64 rows=1", 2 * 64 * 4},
         {"softmax/rows", "softmax f32 m=7 n=501", "keep=1 vec=1 wg=1 rows=1", 0},
         {"norm/rows", "norm f32 m=7 n=501", "vec=1 wg=64 rows=1", 2 * 64 * 4},
@@ -556,6 +556,7 @@ static void tiles_of_default_products_fit_their_sizes(void **state)
     assert_int_equal(default_on_h100("gather/rows", "gather f16 n=100 m=4096 inner=1", "wg"), 64);
     assert_int_equal(default_on_h100("softmax/rows", "softmax f32 m=100000 n=16", "rows"), 16);
     assert_int_equal(default_on_h100("norm/rows", "norm f16 m=1001 n=100", "rows"), 2);
+    assert_int_equal(default_on_h100("reduce/rows", "reduce f32 outer=2048 n=49 kind=mean", "rows"), 4);
 }
 
 /* Layers of MobileNet and EfficientNet whose groups had 28 items, or 2.56 times the layer's products. */

@@ -66,7 +66,7 @@ static const char *const quantities[][2] = {
     {"issued", "code * tiles * group"},
     {"bytes", "4 * size_n * (size_c * size_h * size_w + size_k * size_p * size_q)"},
     {"predicted_flops", "max(2 * issued, bytes / .08)"},
-    {"registers", "accumulators + 12 + (3 + waiting * piece) * share"},
+    {"registers", "accumulators + 12 + (4 + waiting * (piece - 1)) * share"},
     {NULL, NULL},
 };
 

@@ -112,7 +112,7 @@ DEVICE void pad(float *stage)
     if ((step) < STEPS)                                                                                                \
         UNROLL                                                                                                         \
     for (int i = 0; i < SHARE; i++)                                                                                    \
-        if (i < PIECES / ITEMS ? all_there : last_there)
+        if (i < PIECES / ITEMS ? any_there : last_there)
 #if ASYNC
 #define BRING(step)                                                                                                    \
     EACH_PIECE(step) bring<BRINGS(step)>(stage, to[i], from[i]);                                                       \
@@ -158,7 +158,7 @@ DEVICE void pad(float *stage)
         const float *image = x + ((long)n * C + group / (GROUPS_K / GROUPS) * CG) * H * W, *from[SHARE];               \
         const float *own = image;                                                                                      \
         unsigned to[SHARE], own_to = 0;                                                                                \
-        HELD bool all_there = false, last_there;                                                                       \
+        HELD bool any_there = false, last_there;                                                                       \
                                                                                                                        \
         if (tile >= TILES)                                                                                             \
             return;                                                                                                    \
@@ -173,11 +173,11 @@ DEVICE void pad(float *stage)
             to[i] = STAGE_BASE(stage) + 4 * (line * STAGE_ROW + column);                                               \
             own = there ? from[i] : own;                                                                               \
             own_to = there ? to[i] : own_to;                                                                           \
-            all_there |= there;                                                                                        \
+            any_there |= there;                                                                                        \
             if (at < PIECES && !there)                                                                                 \
                 pad(stage + line * STAGE_ROW + column);                                                                \
         }                                                                                                              \
-        last_there = all_there && item + (SHARE - 1) * ITEMS < PIECES;                                                 \
+        last_there = any_there && item + (SHARE - 1) * ITEMS < PIECES;                                                 \
         UNROLL                                                                                                         \
         for (int i = 0; i < SHARE; i++) {                                                                              \
             to[i] = from[i] ? to[i] : own_to;                                                                          \

@@ -3,19 +3,20 @@
 #include "kernels/build.h"
 #include "kernels/dense/dense.h"
 
-#define MAX_ROWS 64
+#define MAX_ROWS 64 /* or columns */
 
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
-    const int64_t m = workload_get(w, "m");
+    const struct dense_shape z = dense_shape_of(w);
 
     if (dense_within("dense/small_batch", DENSE_F16 | DENSE_EPILOGUE, w, why))
         return FIT_NONE;
-    if (m > MAX_ROWS) {
-        why_set(why, ERR_UNSUPPORTED, "dense/small_batch computes m = 1 to %d, not m=%lld", MAX_ROWS, (long long)m);
+    if (z.m > MAX_ROWS && z.n > MAX_ROWS) {
+        why_set(why, ERR_UNSUPPORTED, "dense/small_batch computes m or n = 1 to %d, not m=%lld n=%lld", MAX_ROWS,
+                (long long)z.m, (long long)z.n);
         return FIT_NONE;
     }
-    return d->kind == DEVICE_GPU && m < 16 ? FIT_GOOD : FIT_POSSIBLE;
+    return d->kind == DEVICE_GPU && (z.m < DENSE_FEW || z.n < DENSE_FEW) ? FIT_GOOD : FIT_POSSIBLE;
 }
 
 static const struct build_knob knobs[] = {
@@ -70,15 +71,18 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
 {
     const struct dense_shape z = dense_shape_of(w);
     const bool cpu = d->kind == DEVICE_CPU;
-    const int64_t vec = cpu ? build_vector(d) : 16 / (int64_t)dtype_bytes(w->dtype), m_r = z.m < 4 ? z.m : 4;
-    const int64_t n_r = cpu ? 4 : 2, groups = CEIL(z.m, m_r) * CEIL(z.n, n_r);
+    const int64_t vec = cpu ? build_vector(d) : 16 / (int64_t)dtype_bytes(w->dtype);
+    const int64_t rows = z.m < z.n ? 4 : 2, columns = cpu || rows == 2 ? 4 : 2;
+    const int64_t m_r = z.m < rows ? z.m : rows, n_r = z.n < columns ? z.n : columns;
 
     *out = (struct config){{0}};
-    build_choose(
-        s,
-        (const struct build_define[]){
-            {"kt", cpu ? 1 : items_of(&z, d, vec, groups)}, {"m_r", m_r}, {"n_r", n_r}, {"vec", vec}, {NULL, 0}},
-        out);
+    build_choose(s,
+                 (const struct build_define[]){{"kt", cpu ? 1 : items_of(&z, d, vec, CEIL(z.m, m_r) * CEIL(z.n, n_r))},
+                                               {"m_r", m_r},
+                                               {"n_r", n_r},
+                                               {"vec", vec},
+                                               {NULL, 0}},
+                 out);
     if (build_make_valid(s, (const char *const[]){"kt", NULL}, out) == ERR_OK)
         return ERR_OK;
     return build_make_valid(s, (const char *const[]){"kt", "vec", "n_r", "m_r", NULL}, out);
@@ -111,7 +115,7 @@ const struct template dense_small_batch = {
     .id = "dense/small_batch",
     .stages = true,
     .version = 2,
-    .summary = "GPU, few rows: the work-items of a group share a sum over k",
+    .summary = "GPU, few rows or columns: the work-items of a group share a sum over k",
     .fit = fit,
     .space = space,
     .fallback = fallback,

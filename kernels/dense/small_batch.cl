@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* small_batch.cl - y[m,n] = sum over k of x[m,k] * w[n,k] for few rows m, f32 f16, all epilogues, for GPUs: KT work-items of a
+/* small_batch.cl - y[m,n] = sum over k of x[m,k] * w[n,k] for few rows m or columns n, f32 f16, all epilogues, for GPUs: KT work-items of a
  * group share the sums over k of M_R x N_R outputs, reading rows of w next to each other; through local memory PARTS of them
- * an output add up KT / PARTS sums each, then one adds those. Groups of the same rows of w lie side by side.
+ * an output add up KT / PARTS sums each, then one adds those. Groups of the same rows of the larger factor lie side by side.
  * Knobs: KT work-items along k, a power of two; N_R rows of w, M_R rows of x of a group; VEC elements read at a time.
  * Launch: local (KT, 1, 1); groups (ceil(M / M_R) * ceil(N / N_R), 1, 1). */
 #ifndef M
@@ -18,6 +18,8 @@
 #endif
 
 #define MGROUPS CEIL_DIV(M, M_R)
+#define NGROUPS CEIL_DIV(N, N_R)
+#define FEWER (MGROUPS < NGROUPS ? MGROUPS : NGROUPS)
 #define ROW(from, i, n) ((from) + (long)((i) < (n) ? (i) : (n)-1) * K)
 #if K % VEC == 0
 #define ROW_VLOAD(p) VLOAD_ALIGNED(p)
@@ -28,7 +30,8 @@
 KERNEL WG_SIZE(KT, 1, 1) dense_small_batch(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT w, Y_PARAMS)
 {
     LOCAL_ARRAY SUM sums[M_R * N_R * KT];
-    const int m0 = GRP(0) % MGROUPS * M_R, n0 = GRP(0) / MGROUPS * N_R;
+    const int outside = GRP(0) / FEWER, inside = GRP(0) % FEWER;
+    const int m0 = (MGROUPS < NGROUPS ? inside : outside) * M_R, n0 = (MGROUPS < NGROUPS ? outside : inside) * N_R;
     VT acc[M_R][N_R];
 
     UNROLL

@@ -560,6 +560,7 @@ static void tiles_of_default_products_fit_their_sizes(void **state)
     assert_int_equal(default_on_h100("dense/small_batch", "dense f32 m=4 n=1000 k=1000", "kt"), 32);
     assert_int_equal(default_on_h100("dense/small_batch", "dense f32 m=1 n=4096 k=4096", "kt"), 128);
     assert_int_equal(default_on_h100("dense/small_batch", "dense f32 m=1 n=10 k=25088", "kt"), 512);
+    assert_int_equal(default_on_h100("dense/small_batch", "dense f32 m=1000 n=4 k=1024", "n_r"), 4);
     assert_int_equal(default_on_h100("attention/tiled", "attention f32 b=1 heads=8 q=1 k=4096 d=64", "tx"), 32);
     assert_int_equal(default_on_h100("attention/tiled", "attention f32 b=1 heads=8 q=1 k=4096 d=64", "vec"), 4);
     assert_int_equal(default_on_h100("attention/tiled", "attention f32 b=1 heads=8 q=1 k=4096 d=64", "split"), 32);

@@ -63,31 +63,37 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
     return build_space_on(d, s, constants, knobs, quantities, constraints, why);
 }
 
-/* 64 rows x 32 keys, or what there are; keys are split where heads and rows leave units without work. Mali, whose local
- * memory is no nearer, reads where things lie and has small tiles. */
+/* GPUs: 64 rows x 32 keys, or what there are; up to eight rows, of decoding, a warp each, which has one or two keys an
+ * item. Keys are split where heads and rows give a multiprocessor less than 512 items. Mali, whose local memory is no
+ * nearer, reads where things lie and has small tiles. */
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
     const struct attention_shape z = attention_shape_of(w);
     const bool small = d->kind != DEVICE_GPU;
     const int64_t rows = z.group * z.q, units = d->units > 0 ? d->units : small ? 4 : 16;
-    const int64_t tx = small ? 8 : 16, ty = small ? 4 : rows > 32 ? 16 : 8, mr = small ? 2 : z.d > 64 ? 2 : 4;
-    const int64_t groups = z.b * z.heads / z.group * CEIL(rows, ty * mr);
-    int64_t split = 1;
+    const bool few = !small && rows <= 8;
+    const int64_t tx = small ? 8 : few ? 32 : 16, mr = few ? 1 : small || z.d > 64 ? 2 : 4, least = few ? 32 : 64;
+    int64_t ty = small ? 4 : rows > 32 ? 16 : 8, split = 1, items;
 
-    while (split < 32 && 2 * split * groups <= 2 * units && z.k / (2 * split) >= 64)
+    while (few && ty / 2 >= rows)
+        ty /= 2;
+    items = z.b * z.heads / z.group * CEIL(rows, ty * mr) * (small ? 256 : tx * ty);
+    while (split < 32 && 2 * split * items <= 512 * units && z.k / (2 * split) >= least)
         split *= 2;
     *out = (struct config){{0}};
     build_choose(s,
                  (const struct build_define[]){{"tx", tx},
                                                {"ty", ty},
                                                {"mr", mr},
-                                               {"nr", 2},
+                                               {"nr", few && z.k / split < 64 ? 1 : 2},
                                                {"vec", 4},
-                                               {"stage", !small && rows > 8},
+                                               {"stage", !small && !few},
                                                {"split", split},
                                                {NULL, 0}},
                  out);
+    if (build_make_valid(s, (const char *const[]){"mr", "ty", NULL}, out) == ERR_OK)
+        return ERR_OK;
     return build_make_valid(s, (const char *const[]){"mr", "ty", "split", "nr", "vec", "stage", NULL}, out);
 }
 
@@ -110,7 +116,7 @@ static void program(struct build *b)
 const struct template attention_tiled = {
     .id = "attention/tiled",
     .stages = true,
-    .version = 1,
+    .version = 2,
     .summary = "GPU, Mali: rows x keys a group, powers through local memory, keys split where rows are few",
     .fit = fit,
     .space = space,

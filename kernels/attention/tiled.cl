@@ -52,8 +52,13 @@
 #define VALUE(j, c) tile[(j)*DV + columns[c]]
 #define TILE (KEYS * (D_ROW > DV ? D_ROW : CEIL_DIV(DV, 4) * 4))
 #else
-#define A_STEP(i, c) VLOAD(query[i] + (c))
-#define B_STEP(j, c) VLOAD(key[j] + (c))
+#if D % VEC == 0
+#define D_VLOAD(p) VLOAD_ALIGNED(p)
+#else
+#define D_VLOAD(p) VLOAD(p)
+#endif
+#define A_STEP(i, c) D_VLOAD(query[i] + (c))
+#define B_STEP(j, c) D_VLOAD(key[j] + (c))
 #define VALUE(j, c) LOAD1(values + (long)(j)*V_STEP + columns[c])
 #endif
 

@@ -53,6 +53,9 @@ enum err dense_reference(const struct workload *w, enum exact_data data, struct 
 /* Up to so many rows only templates of matrix times vector are good ones on CPUs. */
 #define DENSE_GEMV_ROWS 4
 
+/* With fewer rows or columns GPUs' tiles, of 16 at least, compute twice what is needed and more. */
+#define DENSE_FEW 16
+
 extern const struct operator_desc operator_dense;
 extern const struct template dense_naive, dense_gemv, dense_dense, dense_small_batch, dense_gemm_packed,
     dense_gemm_direct, dense_gemm_tiled, dense_i8, dense_i8_tile, dense_i8_amx;

@@ -7,7 +7,8 @@ static void program(struct build *b)
     const int64_t wg = build_int(b, "wg");
 
     build_module(b, "reduce/naive.cl");
-    reduce_launch(b, "reduce_naive", CEIL(workload_get(b->w, "outer") * workload_get(b->w, "inner"), wg), wg);
+    reduce_launch(b, "reduce_naive", CEIL(workload_get(b->w, "outer") * workload_get(b->w, "inner"), wg),
+                  (const int64_t[]){wg, 1});
 }
 
 const struct template reduce_naive = {

@@ -209,9 +209,9 @@ void reduce_numerics(const struct workload *w, const struct space *s, const stru
                                      : (struct numerics){.name = "f32-reduce", .data = data, .tolerance = 2e-6};
 }
 
-void reduce_launch(struct build *b, const char *kernel, int64_t n_groups, int64_t group)
+void reduce_launch(struct build *b, const char *kernel, int64_t n_groups, const int64_t group[2])
 {
-    const int64_t grid[] = {n_groups, 1, 1}, block[] = {group, 1, 1};
+    const int64_t grid[] = {n_groups, 1, 1}, block[] = {group[0], group[1], 1};
 
     build_define(b, "OUTER", outer_of(b->w));
     build_define(b, "N", n_of(b->w));

@@ -24,7 +24,7 @@ enum reduce_kind {
 };
 
 /* A launch of the module added last over both tensors, which has the defines of reduce/reduce.clh. */
-void reduce_launch(struct build *b, const char *kernel, int64_t n_groups, int64_t group);
+void reduce_launch(struct build *b, const char *kernel, int64_t n_groups, const int64_t group[2]);
 
 /* Are there finite results whatever the numbers? Not of products and logarithms. */
 bool reduce_takes_any(const struct workload *w);

@@ -1,27 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* rows.cl - y[o,i] of x[o,n,i], see reduce.clh. INNER 1: a group of work-items takes a row, its vectors in turn. Else a
+/* rows.cl - y[o,i] of x[o,n,i], see reduce.clh. INNER 1: WG work-items take a row, its vectors in turn. Else a
  * work-item takes VEC neighbouring columns, down all rows.
- * Knobs: VEC; WG work-items, a power of two.
- * Launch: local (WG, 1, 1); groups (OUTER, 1, 1), or (ceil(OUTER * ceil(INNER / VEC) / WG), 1, 1). */
+ * Knobs: VEC; WG work-items, a power of two; ROWS of a group, of INNER 1.
+ * Launch: local (WG, ROWS, 1); groups (ceil(OUTER / ROWS), 1, 1), or (ceil(OUTER * ceil(INNER / VEC) / WG), 1, 1). */
 #include "reduce/reduce.clh"
 #ifndef WG
 #define WG 1
+#define ROWS 1
 #endif
+#define M OUTER
 #include "glue/reduce.clh"
+#include "glue/short_rows.clh"
 
 #if INNER == 1
 #define VECTORS (N / VEC)
-#define EACH_OF_THE_REST for (int i = VECTORS * VEC + LID(0); i < N; i += WG)
+#define EACH_OF_THE_REST for (int i = VECTORS * VEC + FIRST; i < N; i += WG)
 
-KERNEL WG_SIZE(WG, 1, 1) reduce_rows(GLOBAL const ELEM *RESTRICT x, GLOBAL ELEM *RESTRICT y)
+KERNEL WG_SIZE(WG, ROWS, 1) reduce_rows(GLOBAL const ELEM *RESTRICT x, GLOBAL ELEM *RESTRICT y)
 {
 #if WG > 1
-    LOCAL_ARRAY float all_of_group[WG];
+    LOCAL_ARRAY float all_of_rows[ROWS * WG];
+    LOCAL float *all_of_row = all_of_rows + LINE * WG;
 #if LOG_SUM_EXP
-    LOCAL_ARRAY float tops_of_group[WG];
+    LOCAL_ARRAY float tops_of_rows[ROWS * WG];
+    LOCAL float *tops_of_row = tops_of_rows + LINE * WG;
 #endif
 #endif
-    GLOBAL const ELEM *RESTRICT from = x + (long)GRP(0) * N;
+    const long row = ROW;
+    GLOBAL const ELEM *RESTRICT from = x + WITHIN(row) * N;
     VT alls = VSET(START), overs = VSET(0.0f);
     float all = START, top = 0.0f;
 
@@ -30,13 +36,13 @@ KERNEL WG_SIZE(WG, 1, 1) reduce_rows(GLOBAL const ELEM *RESTRICT x, GLOBAL ELEM 
 
     top = LOAD1(from);
     tops = VSET(top);
-    for (int i = LID(0); i < VECTORS; i += WG)
+    for (int i = FIRST; i < VECTORS; i += WG)
         tops = VMAX(tops, VLOAD(from + i * VEC));
     EACH_OF_THE_REST top = MAX1(top, LOAD1(from + i));
     ACROSS_LANES(float, PRIVATE_VSTORE, tops, MAX1, top)
-    ACROSS_GROUP(tops_of_group, top, MAX1)
+    ACROSS_GROUP(tops_of_row, top, MAX1)
 #endif
-    for (int first = LID(0); first < VECTORS; first += PART * WG) {
+    for (int first = FIRST; first < VECTORS; first += PART * WG) {
         VT part = VSET(START);
 
         for (int i = first; i < first + PART * WG && i < VECTORS; i += WG)
@@ -45,9 +51,9 @@ KERNEL WG_SIZE(WG, 1, 1) reduce_rows(GLOBAL const ELEM *RESTRICT x, GLOBAL ELEM 
     }
     EACH_OF_THE_REST all = TAKE(all, EACH(LOAD1(from + i), top));
     ACROSS_LANES(float, PRIVATE_VSTORE, alls, TAKE, all)
-    ACROSS_GROUP(all_of_group, all, TAKE)
-    if (LID(0) == 0)
-        STORE1(y + GRP(0), RESULT(all, top));
+    ACROSS_GROUP(all_of_row, all, TAKE)
+    if (FIRST == 0)
+        STORE1(y + row, RESULT(all, top));
 }
 #else
 #define COLUMNS CEIL_DIV(INNER, VEC)

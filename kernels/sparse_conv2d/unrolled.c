@@ -35,7 +35,8 @@ static const struct build_knob knobs[] = {
 
 /* piece: columns that are fetched together, four where each row and each tile begin at a multiple of 16 bytes.
  * stage_row: where there is such a length, one by which neighbours in a warp that spans several rows fall on different
- * banks. registers: beside the sums addresses, inputs on their way, pieces to bring. */
+ * banks. registers: beside the sums addresses, inputs on their way, pieces to bring; without cp.async pieces wait in
+ * registers. */
 static const char *const quantities[][2] = {
     {"accumulators", "k_t * y_r"},
     {"group", "wg_x * wg_y"},
@@ -65,7 +66,7 @@ static const char *const quantities[][2] = {
     {"issued", "code * tiles * group"},
     {"bytes", "4 * size_n * (size_c * size_h * size_w + size_k * size_p * size_q)"},
     {"predicted_flops", "max(2 * issued, bytes / .08)"},
-    {"registers", "accumulators + 10 + 3 * share"},
+    {"registers", "accumulators + 12 + (4 + waiting * (piece - 1)) * share"},
     {NULL, NULL},
 };
 
@@ -97,6 +98,7 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
                                          {NULL, 0, 0}};
     const struct build_named constants[] = {{"nnz", (double)sparse_nnz(w)},
                                             {"pad_left", (double)z.left},
+                                            {"waiting", !cuda_arch_has(d, "cp_async")},
                                             {"unit_threads", (double)d->unit_threads},
                                             {"unit_local", (double)d->local_unit_bytes},
                                             {"unit_registers", (double)d->registers},
@@ -357,7 +359,7 @@ static void program(struct build *b)
 
 const struct template sparse_conv2d_unrolled = {
     .id = "sparse_conv2d/unrolled",
-    .version = 1,
+    .version = 2,
     .summary = "CUDA: code from the weights in one launch, sums of many channels in registers, inputs through local "
                "memory",
     .fit = fit,

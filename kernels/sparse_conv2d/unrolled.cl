@@ -11,6 +11,7 @@
  * IN_A_ROW * GROUPS_K. */
 #ifdef TUNE_CUDA
 #include "conv/conv.clh"
+#include "gemm/ahead.clh"
 #ifndef STAGE_ROW
 #define K_T 4
 #define Y_R 1
@@ -38,17 +39,33 @@
 #define SHARE CEIL_DIV(PIECES, ITEMS) /* pieces of a work-item */
 #define STEPS (CG / C_BLK)
 
-/* PIECE numbers of step STEP_ from global to local memory, `to` bytes behind STAGE_BASE. Steps are displacements in the
- * instruction. */
+/* PIECE numbers of step STEP_: by cp.async from global to local memory, `to` bytes behind STAGE_BASE, or to registers
+ * and from there. Steps are displacements in the instruction. */
 #if ASYNC && !defined(TUNE_EMULATED)
 #define STAGE_BASE(stage) (unsigned)__cvta_generic_to_shared(stage)
 #else
 #define STAGE_BASE(stage) 0u
 #endif
+#define STAGE_BYTES(step) ((step) % STAGES * (4 * STAGE_ELEMS))
+#define STEP_BYTES(step) ((step) * (C_BLK * H * W * 4))
+#if !ASYNC
+template <int STEP_> DEVICE void fetch(const float *from, float *held)
+{
+    HOLD_HERE(PIECE, (const float *)((const char *)from + STEP_BYTES(STEP_)), held);
+}
+template <int STEP_> DEVICE void put(float *stage, unsigned to, const float *held)
+{
+    HELD_PUT(PIECE, held, (float *)((char *)stage + to + STAGE_BYTES(STEP_)));
+}
+#elif defined(TUNE_EMULATED)
 template <int STEP_> DEVICE void bring(float *stage, unsigned to, const float *from)
 {
-    enum { stage_offset = STEP_ % STAGES * (4 * STAGE_ELEMS), offset = STEP_ * (C_BLK * H * W * 4) };
-#if ASYNC && !defined(TUNE_EMULATED)
+    tune_emu_cp_async((char *)stage + to + STAGE_BYTES(STEP_), (const char *)from + STEP_BYTES(STEP_), 4 * PIECE);
+}
+#else
+template <int STEP_> DEVICE void bring(float *stage, unsigned to, const float *from)
+{
+    enum { stage_offset = STAGE_BYTES(STEP_), offset = STEP_BYTES(STEP_) };
 #if PIECE == 4
     asm volatile("cp.async.cg.shared.global [%0+%2], [%1+%3], 16;" ::"r"(to), "l"(from), "n"((int)stage_offset),
                  "n"((int)offset)
@@ -58,19 +75,8 @@ template <int STEP_> DEVICE void bring(float *stage, unsigned to, const float *f
                  "n"((int)offset)
                  : "memory");
 #endif
-#else
-    float *target = (float *)((char *)stage + to + stage_offset);
-    const float *source = (const float *)((const char *)from + offset);
-
-#if ASYNC
-    tune_emu_cp_async(target, source, 4 * PIECE);
-#elif PIECE == 4
-    *(float4 *)target = *(const float4 *)source;
-#else
-    *target = *source;
-#endif
-#endif
 }
+#endif
 
 /* Zeros where the input ends, in all stages: what is brought lies beside them. */
 DEVICE void pad(float *stage)
@@ -101,22 +107,39 @@ DEVICE void pad(float *stage)
  * first. */
 #define KEEP(from, to) asm volatile("" : "+l"(from), "+r"(to))
 #endif
-#define BRING(step)                                                                                                    \
-    if ((step) < STEPS) {                                                                                              \
+#define BRINGS(step) ((step) < STEPS ? (step) : 0) /* that it can be compiled with */
+#define EACH_PIECE(step)                                                                                               \
+    if ((step) < STEPS)                                                                                                \
         UNROLL                                                                                                         \
-        for (int i = 0; i < SHARE; i++)                                                                                \
-            if (there[i])                                                                                              \
-                bring<((step) < STEPS ? (step) : 0)>(stage, to[i], from[i]);                                           \
-    }                                                                                                                  \
+    for (int i = 0; i < SHARE; i++)                                                                                    \
+        if (i < PIECES / ITEMS ? any_there : last_there)
+#if ASYNC
+#define BRING(step)                                                                                                    \
+    EACH_PIECE(step) bring<BRINGS(step)>(stage, to[i], from[i]);                                                       \
     SENT();
 #define STEP(step)                                                                                                     \
     WAIT_SENT(STAGES - 2);                                                                                             \
     BARRIER();                                                                                                         \
     BRING((step) + STAGES - 1)
+#else /* a stage is on its way to registers behind the barrier, and put before the next */
+#define FETCH(step) EACH_PIECE(step) fetch<BRINGS(step)>(from[i], held[i]);
+#define HAND_OVER(step) EACH_PIECE(step) put<BRINGS(step)>(stage, to[i], held[i]);
+#define BRING(step) FETCH(step) HAND_OVER(step)
+#define STEP(step)                                                                                                     \
+    if ((step) > 0)                                                                                                    \
+        HAND_OVER((step) + STAGES - 2)                                                                                 \
+    BARRIER();                                                                                                         \
+    FETCH((step) + STAGES - 1)
+#endif
 #define X(step, c, row, column) a[(step) % STAGES * STAGE_ELEMS + ((c)*STAGE_ROWS + (row)) * STAGE_ROW + (column)]
 #define PUT(k, row, sum)                                                                                               \
     if (p + (row) < P && q < Q)                                                                                        \
     STORE_Y((((long)n * K + (k)) * P + p + (row)) * Q + q, k, sum)
+#if ASYNC
+#define HELD
+#else
+#define HELD float held[SHARE][PIECE];
+#endif
 #ifdef TUNE_EMULATED
 #define BOUNDS __launch_bounds__(ITEMS)
 #else
@@ -133,8 +156,9 @@ DEVICE void pad(float *stage)
         const int p = p0 + LID(1) * Y_R, q = q0 + LID(0);                                                              \
         const float *a = stage + LID(1) * (Y_R * SH * STAGE_ROW) + LID(0) * SW + SHIFT;                                \
         const float *image = x + ((long)n * C + group / (GROUPS_K / GROUPS) * CG) * H * W, *from[SHARE];               \
-        unsigned to[SHARE];                                                                                            \
-        bool there[SHARE];                                                                                             \
+        const float *own = image;                                                                                      \
+        unsigned to[SHARE], own_to = 0;                                                                                \
+        HELD bool any_there = false, last_there;                                                                       \
                                                                                                                        \
         if (tile >= TILES)                                                                                             \
             return;                                                                                                    \
@@ -143,13 +167,22 @@ DEVICE void pad(float *stage)
         for (int i = 0; i < SHARE; i++) {                                                                              \
             const int at = item + i * ITEMS, column = at % ROW_PIECES * PIECE, line = at / ROW_PIECES;                 \
             const int h = p0 * SH - PT + line % STAGE_ROWS, w = q0 * SW - PL - SHIFT + column;                         \
+            const bool there = at < PIECES && h >= 0 && h < H && w >= 0 && w < W;                                      \
                                                                                                                        \
-            there[i] = at < PIECES && h >= 0 && h < H && w >= 0 && w < W;                                              \
-            from[i] = image + (line / STAGE_ROWS * H + h) * W + w;                                                     \
+            from[i] = there ? image + (line / STAGE_ROWS * H + h) * W + w : 0;                                         \
             to[i] = STAGE_BASE(stage) + 4 * (line * STAGE_ROW + column);                                               \
-            KEEP(from[i], to[i]);                                                                                      \
-            if (at < PIECES && !there[i])                                                                              \
+            own = there ? from[i] : own;                                                                               \
+            own_to = there ? to[i] : own_to;                                                                           \
+            any_there |= there;                                                                                        \
+            if (at < PIECES && !there)                                                                                 \
                 pad(stage + line * STAGE_ROW + column);                                                                \
+        }                                                                                                              \
+        last_there = any_there && item + (SHARE - 1) * ITEMS < PIECES;                                                 \
+        UNROLL                                                                                                         \
+        for (int i = 0; i < SHARE; i++) {                                                                              \
+            to[i] = from[i] ? to[i] : own_to;                                                                          \
+            from[i] = from[i] ? from[i] : own;                                                                         \
+            KEEP(from[i], to[i]);                                                                                      \
         }
 #define KERNEL_END }
 #endif

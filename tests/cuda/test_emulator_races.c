@@ -44,6 +44,8 @@ static const struct sample right[] = {
     {"a copy that was waited for",
      "if (t < 24) tune_emu_cp_async(&v[t], y + 4 * t, 16); tune_emu_cp_async_commit(); tune_emu_cp_async_wait(0);\n"
      "__syncthreads(); y[t] = ((float *)v)[95 - t];"},
+    {"the same copy twice", "tune_emu_cp_async(s + t, y + t, 4); tune_emu_cp_async(s + t, y + t, 4); "
+                            "tune_emu_cp_async_wait(-1); y[t] = s[t];"},
     {"rows of others behind a barrier",
      "for (int i = t; i < 256; i += 96) h[i] = i; __syncthreads();\n"
      "unsigned r[4]; tune_emu_ldmatrix_x4(r, h + t % 32 * 8); y[t] = r[3]; __syncthreads(); h[t] = 0;"},
@@ -69,6 +71,11 @@ static const struct sample wrong[] = {
     {"a copy that nobody waited for",
      "tune_emu_cp_async(s + t, y, 4); tune_emu_cp_async_commit(); __syncthreads(); y[t] = s[95 - t];"},
     {"an own copy not waited for", "tune_emu_cp_async(s + t, y, 4); y[t] = s[t];"},
+    {"two copies of other bytes", "y[t] = t + 1; tune_emu_cp_async(s + t, y + t, 4);\n"
+                                  "tune_emu_cp_async(s + t, y + t, 4, 0); tune_emu_cp_async_wait(-1); y[t] = s[t];"},
+    {"the same copy twice, in two groups",
+     "tune_emu_cp_async(s + t, y + t, 4); tune_emu_cp_async_commit(); tune_emu_cp_async(s + t, y + t, 4);\n"
+     "tune_emu_cp_async_wait(-1); y[t] = s[t];"},
     {"a group too few waited for",
      "tune_emu_cp_async(s + t, y, 4); tune_emu_cp_async_commit(); tune_emu_cp_async_wait(1); y[t] = s[t];"},
     {"a copy waited for, no barrier",

@@ -14,6 +14,7 @@ static const char *const shapes[] = {
     "dense f32 m=1 n=130 k=77",   /* one row */
     "dense f32 m=3 n=45 k=70",    /* few rows */
     "dense f32 m=33 n=18 k=1100", /* long sums */
+    "dense f32 m=131 n=5 k=70",   /* few columns */
     "dense f16 m=5 n=19 k=37",
     "dense f16 m=16 n=32 k=64 acc=f16 epilogue=bias_relu",
     "dense f16 m=1 n=70 k=300 acc=f16 epilogue=bias",

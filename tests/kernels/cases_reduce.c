@@ -52,7 +52,7 @@ static const struct mutant mutants[] = {
 
     {"reduce/rows", ROWS, "rest missing", "EACH_OF_THE_REST all = TAKE(all, EACH(LOAD1(from + i), top));", ""},
     {"reduce/rows", ROWS, "lanes lost", "out = take(out, lanes_[l_])", "out = take(out, lanes_[0])"},
-    {"reduce/rows", ROWS, "wrong row", "x + (long)GRP(0) * N", "x + (long)(GRP(0) / 2) * N"},
+    {"reduce/rows", ROWS, "wrong row", "x + WITHIN(row) * N", "x + WITHIN(row) / 2 * N"},
     {"reduce/rows", COLUMNS, "unguarded tail", "if (column + VEC > INNER) {", "if (column + VEC > INNER + VEC) {"},
     {"reduce/rows", COLUMNS, "a row too few", "i < first + PART && i < N;", "i < first + PART && i < N - 1;"},
     {"reduce/rows", MEAN, "a sum", "quotient((v), (float)N)", "(v)"},

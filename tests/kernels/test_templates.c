@@ -234,11 +234,11 @@ static void arrays_of_groups_are_counted(void **state)
         const char *id, *workload, *config;
         int64_t bytes;
     } facts[] = {
-        {"reduce/rows", "reduce f32 outer=7 n=501", "vec=1 wg=64", 64 * 4},
-        {"reduce/rows", "reduce f32 outer=7 n=501 kind=log_sum_exp", "vec=1 wg=64", 2 * 64 * 4},
-        {"reduce/rows", "reduce f16 outer=7 n=501 kind=log_sum_exp", "vec=1 wg=64", 2 * 64 * 4},
-        {"reduce/rows", "reduce f32 outer=7 n=501 kind=log_sum_exp", "vec=1 wg=1", 0},
-        {"reduce/rows", "reduce f32 outer=70 n=51 inner=19 kind=log_sum_exp", "vec=1 wg=64", 0},
+        {"reduce/rows", "reduce f32 outer=7 n=501", "vec=1 wg=64 rows=1", 64 * 4},
+        {"reduce/rows", "reduce f32 outer=7 n=501 kind=log_sum_exp", "vec=1 wg=64 rows=1", 2 * 64 * 4},
+        {"reduce/rows", "reduce f16 outer=7 n=501 kind=log_sum_exp", "vec=1 wg=64 rows=1", 2 * 64 * 4},
+        {"reduce/rows", "reduce f32 outer=7 n=501 kind=log_sum_exp", "vec=1 wg=1 rows=1", 0},
+        {"reduce/rows", "reduce f32 outer=70 n=51 inner=19 kind=log_sum_exp", "vec=1 wg=64 rows=1", 0},
         {"softmax/rows", "softmax f32 m=7 n=501", "keep=0 vec=1 wg=64 rows=1", 2 * 64 * 4},
         {"softmax/rows", "softmax f32 m=7 n=501", "keep=1 vec=1 wg=1 rows=1", 0},
         {"norm/rows", "norm f32 m=7 n=501", "vec=1 wg=64 rows=1", 2 * 64 * 4},
@@ -560,6 +560,14 @@ static void tiles_of_default_products_fit_their_sizes(void **state)
     assert_int_equal(default_on_h100("gather/rows", "gather f16 n=100 m=4096 inner=1", "wg"), 64);
     assert_int_equal(default_on_h100("softmax/rows", "softmax f32 m=100000 n=16", "rows"), 16);
     assert_int_equal(default_on_h100("norm/rows", "norm f16 m=1001 n=100", "rows"), 2);
+    assert_int_equal(default_on_h100("reduce/rows", "reduce f32 outer=2048 n=49 kind=mean", "rows"), 4);
+    assert_int_equal(default_on_h100("dense/small_batch", "dense f32 m=4 n=1000 k=1000", "kt"), 32);
+    assert_int_equal(default_on_h100("dense/small_batch", "dense f32 m=1 n=4096 k=4096", "kt"), 128);
+    assert_int_equal(default_on_h100("dense/small_batch", "dense f32 m=1 n=10 k=25088", "kt"), 512);
+    assert_int_equal(default_on_h100("dense/small_batch", "dense f32 m=1000 n=4 k=1024", "n_r"), 4);
+    assert_int_equal(default_on_h100("attention/tiled", "attention f32 b=1 heads=8 q=1 k=4096 d=64", "tx"), 32);
+    assert_int_equal(default_on_h100("attention/tiled", "attention f32 b=1 heads=8 q=1 k=4096 d=64", "vec"), 4);
+    assert_int_equal(default_on_h100("attention/tiled", "attention f32 b=1 heads=8 q=1 k=4096 d=64", "split"), 32);
 }
 
 /* Layers of MobileNet and EfficientNet whose groups had 28 items, or 2.56 times the layer's products. */

@@ -108,15 +108,11 @@ static void add_if_known(cJSON *o, const char *name, double v, bool *ok)
         json_add_real(o, name, v, ok);
 }
 
-cJSON *host_device_object(const struct device_desc *d, int threads, double peak_gflops, int cpu)
+cJSON *host_device_object(const struct device_desc *d, double peak_gflops, int cpu)
 {
     cJSON *o = device_desc_to_json(d); /* whole: `tune deploy` builds the program anew from it */
     bool ok = o != NULL;
 
-    if (threads > 0 && d->threads != threads) {
-        cJSON_DeleteItemFromObjectCaseSensitive(o, "threads");
-        json_add_i64(o, "threads", threads, &ok);
-    }
     if (peak_gflops > 0) {
         cJSON_DeleteItemFromObjectCaseSensitive(o, "peak_gflops");
         json_add_real(o, "peak_gflops", round(peak_gflops * 10) / 10, &ok);

@@ -20,8 +20,8 @@ int64_t host_total_bytes(void);
 /* The newest CUDA that the device's driver knows (12040 = 12.4); INT_MAX where it does not tell. */
 int host_cuda_version(const struct device_desc *d);
 
-/* the device's description with threads, peak_gflops, machine, os, microcode, load, clock_mhz and temperature_c, as far
+/* the device's description with peak_gflops, machine, os, microcode, load, clock_mhz and temperature_c, as far
  * as readable. NULL on lack of memory. */
-cJSON *host_device_object(const struct device_desc *d, int threads, double peak_gflops, int cpu);
+cJSON *host_device_object(const struct device_desc *d, double peak_gflops, int cpu);
 
 #endif

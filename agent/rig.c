@@ -751,7 +751,7 @@ void rig_complete(struct rig *r, struct trial *t)
     const char *cage = rig_cage_words(r, words);
 
     cJSON_Delete(t->record.device);
-    t->record.device = host_device_object(&r->desc, r->threads, peak, timing_cpu(r));
+    t->record.device = host_device_object(&r->desc, peak, timing_cpu(r));
     if (t->record.device && cage)
         cJSON_AddStringToObject(t->record.device, "cage", cage);
     if (t->record.device && t->sense && cJSON_AddItemToObject(t->record.device, "sense", t->sense))

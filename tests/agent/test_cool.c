@@ -318,8 +318,8 @@ static void a_device_object_says_what_was_readable(void **state)
     sysfs_rk3399(root);
     sysfs_put(root, "class/thermal/thermal_zone0/temp", "65000"); /* of its CPUs */
     sysfs_put(root, "devices/system/cpu/cpu5/cpufreq/scaling_cur_freq", "1799999");
-    o = host_device_object(&d, 3, 99.96, 5);
-    assert_true(json_get_real(o, "threads", &v, NULL) == ERR_OK && v == 3);
+    o = host_device_object(&d, 99.96, 5);
+    assert_true(json_get_real(o, "threads", &v, NULL) == ERR_OK && v == 8);
     assert_true(json_get_real(o, "peak_gflops", &v, NULL) == ERR_OK && v == 100);
     assert_true(json_get_real(o, "clock_mhz", &v, NULL) == ERR_OK && v == 1800);
     assert_true(json_get_real(o, "temperature_c", &v, NULL) == ERR_OK && v == 65);
@@ -327,7 +327,7 @@ static void a_device_object_says_what_was_readable(void **state)
     assert_true(json_get_text(o, "machine", &machine, NULL) == ERR_OK && *machine);
     assert_true(json_get_text(o, "os", &machine, NULL) == ERR_OK && strchr(machine, ' '));
     cJSON_Delete(o);
-    o = host_device_object(&d, 0, 0, -1);
+    o = host_device_object(&d, 0, -1);
     assert_true(json_get_real(o, "threads", &v, NULL) == ERR_OK && v == 8);
     assert_true(json_get_real(o, "peak_gflops", &v, NULL) == ERR_OK && v == 5);
     assert_null(cJSON_GetObjectItem(o, "clock_mhz"));

@@ -11,6 +11,7 @@
 #include "kernels/operator.h"
 #include "kernels/template.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* y[m,n] = sum over k of x[m,k] * w[n,k]. */
@@ -53,8 +54,9 @@ enum err dense_reference(const struct workload *w, enum exact_data data, struct 
 /* Up to so many rows only templates of matrix times vector are good ones on CPUs. */
 #define DENSE_GEMV_ROWS 4
 
-/* With fewer rows or columns GPUs' tiles, of 16 at least, compute twice what is needed and more. */
+/* A GPU, and fewer rows or columns than its tiles have at least: they compute twice what is needed and more. */
 #define DENSE_FEW 16
+bool dense_is_few(const struct workload *w, const struct device_desc *d);
 
 extern const struct operator_desc operator_dense;
 extern const struct template dense_naive, dense_gemv, dense_dense, dense_small_batch, dense_gemm_packed,

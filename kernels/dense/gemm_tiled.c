@@ -12,10 +12,7 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
 {
     if (dense_within("dense/gemm_tiled", DENSE_F16 | DENSE_EPILOGUE, w, why))
         return FIT_NONE;
-    return d->kind == DEVICE_CPU || workload_get(w, "m") < DENSE_FEW ||
-                   (d->kind == DEVICE_GPU && workload_get(w, "n") < DENSE_FEW)
-               ? FIT_POSSIBLE
-               : FIT_GOOD;
+    return d->kind == DEVICE_CPU || workload_get(w, "m") < DENSE_FEW || dense_is_few(w, d) ? FIT_POSSIBLE : FIT_GOOD;
 }
 
 static const struct build_knob knobs[] = {

@@ -16,7 +16,7 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
                 (long long)z.m, (long long)z.n);
         return FIT_NONE;
     }
-    return d->kind == DEVICE_GPU && (z.m < DENSE_FEW || z.n < DENSE_FEW) ? FIT_GOOD : FIT_POSSIBLE;
+    return dense_is_few(w, d) ? FIT_GOOD : FIT_POSSIBLE;
 }
 
 static const struct build_knob knobs[] = {

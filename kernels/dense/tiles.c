@@ -4,6 +4,11 @@
 
 #include <stdint.h>
 
+bool dense_is_few(const struct workload *w, const struct device_desc *d)
+{
+    return d->kind == DEVICE_GPU && (workload_get(w, "m") < DENSE_FEW || workload_get(w, "n") < DENSE_FEW);
+}
+
 #define ENOUGH_ITEMS 384 /* of a multiprocessor: with fewer each waits for local memory */
 #define MOST_ITEMS 512   /* where there are as many, k is not split */
 #define STEP 16          /* two barriers, addresses */

@@ -3,7 +3,7 @@
 # Int8 kernels for Arm CPUs compile for armv8.2-a with +dotprod or +i8mm, and their loops are made of sdot or usdot: as many
 # as a step of the register tile takes, and no products of other kinds between them. Those of GPUs with the extensions of OpenCL compile as the standard
 # that they ask for, and call the extension's function.
-# usage: arm_dots.sh PROGRAM_THAT_WRITES_THEM
+# usage: dots.sh PROGRAM_THAT_WRITES_THEM
 set -eu
 if ! command -v clang >/dev/null || ! clang --print-targets | grep -q '^ *aarch64 '; then
     echo "skipped: no clang that compiles for aarch64"

@@ -2,7 +2,7 @@
 /* Writes the kernel texts of int8 layers as an Arm CPU with dot products, and a GPU with those of OpenCL's extensions,
  * would get them into a directory, with the language's standard and their defines in front, a file named by the
  * instruction: sdot-0.cl, khr-3.cl ... No such device is here, so a compiler's opinion and what it makes of them are
- * all that can be had (arm_dots.sh). */
+ * all that can be had (dots.sh). */
 #include "kernels/template.h"
 #include "kernels/workload.h"
 

@@ -11,9 +11,16 @@ struct mutant {
     const char *needs; /* a feature of the architecture (cuda_arch.h) without which it changes nothing; NULL = none */
 };
 
+/* A config that brings about what neither a default nor a draw is sure to: a branch of the text that few have. */
+struct rare_config {
+    const char *template_id, *workload, *config;
+    const char *needs; /* as of a mutant */
+};
+
 struct cases {
-    const char *const *shapes;    /* workloads, NULL-ended: square, ragged, tiny, strided, dilated, batched ... */
-    const struct mutant *mutants; /* ended by template_id == NULL; five of each template */
+    const char *const *shapes;         /* workloads, NULL-ended: square, ragged, tiny, strided, dilated, batched ... */
+    const struct mutant *mutants;      /* ended by template_id == NULL; five of each template */
+    const struct rare_config *configs; /* the same; NULL: none */
 };
 
 extern const struct cases *const cases_table[]; /* NULL-ended */

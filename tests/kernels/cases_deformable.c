@@ -55,4 +55,22 @@ static const struct mutant mutants[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-const struct cases cases_deformable = {shapes, mutants};
+/* Rare branches of samples.clh. */
+#define DEFORMABLE "deformable_conv2d f32 n=1 h=4 w=5 r=3 s=3 pad=1 "
+#define DIRECT(staged)                                                                                                 \
+    "f_v=1 f_t=2 f_r=2 y_v=1 y_t=2 y_r=1 x_v=1 x_t=2 x_r=1 ry_i=1 rx_i=1 unroll_step=0 split=1 dbuf_x=0 "              \
+    "dbuf_w=0 " staged
+static const struct rare_config configs[] = {
+    {"deformable_conv2d/direct", DEFORMABLE "c=12 k=4 deformable_groups=4", DIRECT("rc_i=4 order=0"),
+     "dp4a"}, /* a group ends between an item's channels, */
+    {"deformable_conv2d/direct", DEFORMABLE "c=6 k=4 deformable_groups=2", DIRECT("rc_i=2 order=0"),
+     "dp4a"}, /* or between a step's */
+    {"deformable_conv2d/direct", DEFORMABLE "c=12 k=4 deformable_groups=6", DIRECT("rc_i=6 order=0"),
+     "dp4a"}, /* an item has more channels than a group */
+    {"deformable_conv2d/direct", DEFORMABLE "c=8 k=4 deformable_groups=2", DIRECT("rc_i=2 order=5"),
+     "dp4a"}, /* channels are the fastest axis, with several places */
+    {"deformable_conv2d/direct", DEFORMABLE "c=4 k=4", DIRECT("rc_i=2 order=2"), "dp4a"}, /* and the one between */
+    {NULL, NULL, NULL, NULL},
+};
+
+const struct cases cases_deformable = {shapes, mutants, configs};

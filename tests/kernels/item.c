@@ -36,7 +36,7 @@ void item_label(const struct long_test *t, const struct item *item, struct long_
     snprintf(labels->of[0], SAMPLE_LABEL_BYTES, "%s", item->t->id);
     snprintf(labels->of[1], SAMPLE_LABEL_BYTES, "%s %s", item->t->id, items->column[i]);
     if (item->config == CONFIG_TEXT)
-        snprintf(labels->of[2], SAMPLE_LABEL_BYTES, "once wrong: %.40s", item->text);
+        snprintf(labels->of[2], SAMPLE_LABEL_BYTES, "config %.40s", item->text);
     else if (t->d[item->i_device].sm)
         snprintf(labels->of[2], SAMPLE_LABEL_BYTES, "sm_%d", (int)t->d[item->i_device].sm);
 }

@@ -110,6 +110,24 @@ static void add_once_wrong(void)
                               .text = list_of[i].config});
 }
 
+/* On the first device that has what each needs. */
+static void add_rare_configs(void)
+{
+    for (const struct cases *const *cases = cases_table; *cases; cases++)
+        for (const struct rare_config *c = (*cases)->configs; c && c->template_id; c++) {
+            int i = 0;
+
+            while (i < under.n_devices && c->needs && !cuda_arch_has(&under.d[i], c->needs))
+                i++;
+            if (i < under.n_devices && is_wanted(c->template_id))
+                add((struct item){.t = template_find(c->template_id),
+                                  .shape = c->workload,
+                                  .i_device = i,
+                                  .config = CONFIG_TEXT,
+                                  .text = c->config});
+        }
+}
+
 static void add_kernel_files(void)
 {
     for (const struct embedded *f = embedded_kernels; f->name && is_wanted(""); f++)
@@ -251,6 +269,7 @@ static void every_template_is_right_in_every_type(void **state)
     add_templates();
     add_long_rows();
     add_once_wrong();
+    add_rare_configs();
     expect_the_rest_elsewhere();
     long_items_init(&items, n_items);
     for (size_t i = 0; i < n_items; i++) {

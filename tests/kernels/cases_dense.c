@@ -87,4 +87,10 @@ static const struct mutant mutants[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-const struct cases cases_dense = {shapes, mutants};
+static const struct rare_config configs[] = {
+    {"dense/small_batch", "dense f32 m=4 n=4 k=40", "kt=16 m_r=2 n_r=2 vec=2",
+     "dp4a"}, /* as many groups along m as n */
+    {NULL, NULL, NULL},
+};
+
+const struct cases cases_dense = {shapes, mutants, configs};

@@ -66,4 +66,11 @@ static const struct mutant mutants[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-const struct cases cases_reduce = {shapes, mutants};
+static const struct rare_config configs[] = {
+    {"reduce/rows", LOG_SUM_EXP, "vec=2 wg=4 rows=2"},                      /* two largest numbers in local memory */
+    {"reduce/rows", "reduce f32 outer=3 n=35", "vec=4 wg=1 rows=1"},        /* more left than items */
+    {"reduce/rows", "reduce f32 outer=3 n=5 inner=7", "vec=4 wg=4 rows=1"}, /* columns left: more than half a vector */
+    {NULL, NULL, NULL},
+};
+
+const struct cases cases_reduce = {shapes, mutants, configs};

@@ -101,4 +101,10 @@ static const struct mutant mutants[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-const struct cases cases_attention = {shapes, mutants};
+static const struct rare_config configs[] = {
+    {"attention/tiled", "attention f32 b=2 heads=4 q=5 k=9 d=16 dv=24 layout=blhd",
+     "tx=8 ty=4 mr=1 nr=1 vec=4 stage=0 split=1"}, /* values apart by another step than keys, read where they lie */
+    {NULL, NULL, NULL},
+};
+
+const struct cases cases_attention = {shapes, mutants, configs};

@@ -66,8 +66,8 @@ static const struct mutant mutants[] = {
 };
 
 /* Rare branches of strips_stepped.clh, and of the stages of implicit_gemm. */
-#define DIRECT(own, staged)                                                                                            \
-    "f_v=1 y_v=1 y_r=1 x_v=1 x_r=1 order=0 unroll_step=0 split=1 dbuf_x=0 dbuf_w=0 " own " " staged
+#define DIRECT_AXES "f_v=1 y_v=1 y_r=1 x_v=1 x_r=1 order=0 unroll_step=0 dbuf_x=0 "
+#define DIRECT(own, staged) DIRECT_AXES "split=1 dbuf_w=0 " own " " staged
 #define DIRECT_OF "f_t=2 f_r=2 y_t=2 x_t=2"
 static const struct rare_config configs[] = {
     {"conv2d/direct", "conv2d f32 n=1 c=2 h=13 w=6 k=4 r=11 s=3 pad=1", DIRECT(DIRECT_OF, "rc_i=2 ry_i=1 rx_i=1"),
@@ -84,9 +84,17 @@ static const struct rare_config configs[] = {
      DIRECT(DIRECT_OF, "rc_i=2 ry_i=1 rx_i=1"), "dp4a"}, /* windows that lie apart, */
     {"conv2d/direct", "conv2d f32 n=1 c=4 h=6 w=6 k=4 r=3 s=4 pad=2", DIRECT(DIRECT_OF, "rc_i=2 ry_i=1 rx_i=2"),
      "dp4a"}, /* of two elements, more along rows than along columns */
-    {"conv2d/group", "conv2d f32 n=4 c=4 h=6 w=6 k=4 r=1 s=1 groups=2",
+    {"conv2d/direct", "conv2d f32 n=1 c=24 h=4 w=5 k=4 r=1 s=1 layout=nchw4c",
+     DIRECT(DIRECT_OF, "rc_i=6 ry_i=1 rx_i=1"), "dp4a"}, /* stages that begin inside a block of channels */
+    {"conv2d/direct", "conv2d f32 n=2 c=4 h=4 w=5 k=4 r=3 s=3 pad=1 epilogue=bias",
+     DIRECT_AXES DIRECT_OF " rc_i=2 ry_i=1 rx_i=1 split=2 dbuf_w=0"}, /* parts of several images */
+    {"conv2d/direct", "conv2d f32 n=1 c=6 h=4 w=5 k=4 r=3 s=3 pad=1",
+     DIRECT_AXES DIRECT_OF " rc_i=1 ry_i=3 rx_i=3 split=2 dbuf_w=1"}, /* a part whose first stage is odd */
+    {"conv2d/direct", "conv2d f32 n=1 c=8 h=4 w=5 k=8 r=3 s=3 pad=1",
+     DIRECT_AXES "f_t=1 f_r=8 y_t=2 x_t=2 rc_i=4 ry_i=3 rx_i=3 split=1 dbuf_w=1"}, /* more weights than an item holds */
+    {"conv2d/group", "conv2d f32 n=4 c=8 h=6 w=6 k=8 r=1 s=1 groups=4",
      "n_v=1 n_t=1 n_r=2 g_v=2 fuse_yx=0 " DIRECT("f_t=2 f_r=1 y_t=2 x_t=2", "rc_i=1 ry_i=1 rx_i=1"),
-     "dp4a"}, /* an item's pixels, of several images */
+     "dp4a"}, /* an item's pixels, of several images and groups, of which there are more */
     {"conv2d/implicit_gemm", "conv2d f32 n=1 c=6 h=6 w=7 k=40 r=1 s=3 pad=1",
      "mt=64 nt=32 mr=4 nr=4 cb=2 ks=1 ku=4 tb=1 stages=2 split=1", "dp4a"}, /* fewer rows than items fetch at once */
     {"conv2d/implicit_gemm", "conv2d f32 n=1 c=8 h=6 w=7 k=16 r=1 s=5 pad=1",

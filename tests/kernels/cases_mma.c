@@ -69,4 +69,10 @@ static const struct mutant mutants[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-const struct cases cases_mma = {shapes, mutants};
+static const struct rare_config configs[] = {
+    {"conv2d/mma", "conv2d f16 n=2 c=32 h=4 w=5 k=16 r=3 s=3 pad=1 epilogue=bias",
+     "mt=64 nt=8 kt=64 wm=2 wn=1 stages=2 ldm=1 ahead=1 split=2 band=1", "mma_k16"}, /* parts of several images */
+    {NULL, NULL, NULL},
+};
+
+const struct cases cases_mma = {shapes, mutants, configs};

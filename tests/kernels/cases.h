@@ -11,7 +11,8 @@ struct mutant {
     const char *needs; /* a feature of the architecture (cuda_arch.h) without which it changes nothing; NULL = none */
 };
 
-/* A config that brings about what neither a default nor a draw is sure to: a branch of the text that few have. */
+/* A config that brings about what neither a default nor a draw is sure to: a branch of the text that few have,
+ * or what was wrong once. */
 struct rare_config {
     const char *template_id, *workload, *config;
     const char *needs; /* as of a mutant */

@@ -97,8 +97,7 @@ static const struct mutant mutants[] = {
 static const struct rare_config configs[] = {
     {"rnn/plan", BACK,
      "comb_gate=1 streams=1 fuse_pw=2 pretrans=1 comb_in=2 wave=0 persist=0 concat_xh=0 vec=1 g_in_mr=1 g_in_nv=1 "
-     "g_in_ku=4 "
-     "g_in_order=0 g_in_tn=1 g_rec_mr=1 g_rec_nv=1 g_rec_ku=4 g_rec_tn=1 g_rec_ks=1 kt=16 pf=0 wg=4",
+     "g_in_ku=4 g_in_order=0 g_in_tn=1 g_rec_mr=1 g_rec_nv=1 g_rec_ku=4 g_rec_tn=1 g_rec_ks=1 kt=16 pf=0 wg=4",
      "dp4a"}, /* the cell's gradient from one chunk of steps to the next */
     {NULL, NULL, NULL},
 };

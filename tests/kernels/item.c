@@ -35,9 +35,10 @@ void item_label(const struct long_test *t, const struct item *item, struct long_
     item_dtype(&w, items->column[i]);
     snprintf(labels->of[0], SAMPLE_LABEL_BYTES, "%s", item->t->id);
     snprintf(labels->of[1], SAMPLE_LABEL_BYTES, "%s %s", item->t->id, items->column[i]);
-    if (item->config == CONFIG_TEXT)
-        snprintf(labels->of[2], SAMPLE_LABEL_BYTES, "config %.40s", item->text);
-    else if (t->d[item->i_device].sm)
+    if (item->config == CONFIG_TEXT) {
+        snprintf(labels->of[2], SAMPLE_LABEL_BYTES, "named");                                  /* one column for all, */
+        snprintf(labels->of[3], SAMPLE_LABEL_BYTES, "%s, config of item %zu", item->t->id, i); /* but each is taken */
+    } else if (t->d[item->i_device].sm)
         snprintf(labels->of[2], SAMPLE_LABEL_BYTES, "sm_%d", (int)t->d[item->i_device].sm);
 }
 

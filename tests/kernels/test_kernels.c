@@ -92,24 +92,6 @@ static void add_long_rows(void)
     add_shape(t, "dense f32 m=3 n=70 k=1301", 1, false, 2, 2);
 }
 
-/* What was wrong once, on the first device. */
-static void add_once_wrong(void)
-{
-    static const struct {
-        const char *template_id, *shape, *config;
-    } list_of[] = {
-        /* loads of eight halves from odd addresses, held in a register: PoCL made aligned ones of them */
-        {"softmax/rows", "softmax f16 m=5 n=65", "vec=8 wg=16 rows=1 keep=0"},
-    };
-
-    for (size_t i = 0; i < sizeof list_of / sizeof list_of[0]; i++)
-        if (is_wanted(list_of[i].template_id))
-            add((struct item){.t = template_find(list_of[i].template_id),
-                              .shape = list_of[i].shape,
-                              .config = CONFIG_TEXT,
-                              .text = list_of[i].config});
-}
-
 /* On the first device that has what each needs. */
 static void add_rare_configs(void)
 {
@@ -268,7 +250,6 @@ static void every_template_is_right_in_every_type(void **state)
     add_kernel_files();
     add_templates();
     add_long_rows();
-    add_once_wrong();
     add_rare_configs();
     expect_the_rest_elsewhere();
     long_items_init(&items, n_items);

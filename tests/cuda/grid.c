@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,12 +17,15 @@ struct report {
     char words[256];
 };
 
-static void run_one(const struct block_launch *l, int64_t i_block, struct report *to)
+static void run_one(const struct block_launch *l, int64_t i_block, pid_t parent, struct report *to)
 {
     struct block_launch one = *l;
     char words[256];
     int error;
 
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a limit of time that ends the parent ends the block, */
+    if (getppid() != parent)
+        _exit(1); /* also one that came before that word */
     one.only = i_block + 1;
     error = block_run_blocks(&one, words);
     if (error && !to->error) {
@@ -59,6 +63,7 @@ int grid_run(const struct block_launch *l, char words[256])
     const int64_t n = (int64_t)l->grid.x * l->grid.y * l->grid.z;
     pid_t *child = calloc((size_t)n, sizeof *child);
     struct report *r = mmap(NULL, sizeof *r, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    const pid_t parent = getpid();
     int64_t n_started = 0;
     int error = 2;
 
@@ -67,7 +72,7 @@ int grid_run(const struct block_launch *l, char words[256])
         for (; n_started < n; n_started++) {
             child[n_started] = fork();
             if (child[n_started] == 0)
-                run_one(l, n_started, r);
+                run_one(l, n_started, parent, r);
             if (child[n_started] < 0)
                 break;
         }

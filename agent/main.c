@@ -69,8 +69,10 @@ static const struct cli_option options[] = {
     CLI_OPTION("no-build", CLI_FLAG, .help = "of a CUDA device: leave compiling to builders"),
     CLI_OPTION("nvrtc", CLI_TEXT, .argument = "PATH", .environment = "TUNE_NVRTC",
                .help = "compiler for CUDA: libnvrtc or its folder (default: the newest that is found and fits)"),
-    CLI_OPTION("must-build", CLI_FLAG,
-               .help = "of a CUDA device: leave, saying why, when its kernels cannot be compiled here"),
+    CLI_OPTION(
+        "must-build", CLI_FLAG,
+        .help = "leave, saying why, when kernels cannot be compiled here: no room in the work directory, no compiler "
+                "for a CUDA device"),
     CLI_OPTION("no-overlap", CLI_FLAG, .help = "never build while timing"),
     CLI_OPTION("mix", CLI_FLAG, .help = "register although the key holds another fingerprint"),
     CLI_OPTION("max-temperature", CLI_REAL, .argument = "C", .otherwise = "0", .max = 150,
@@ -565,6 +567,16 @@ static void tell_children(const struct cli *c)
         setenv("TUNE_NO_BUILD", "1", 1); /* whatever a trial comes with */
 }
 
+/* Can kernels be compiled here? Else says why not. */
+static bool can_build(const struct rig *r, struct why *why)
+{
+    if (r->desc.sm > 0 && !r->builds) {
+        *why = r->builds_why;
+        return false;
+    }
+    return workdir_check(&r->dir, why) == ERR_OK;
+}
+
 static int run(const struct cli *c)
 {
     static struct rig rig;
@@ -607,9 +619,9 @@ static int run(const struct cli *c)
         return atomic_load(&stop) ? 0 : fail(&why, EXIT_USAGE);
     if (cli_flag(c, "self-test"))
         return self_test(&rig);
-    if (cli_flag(c, "must-build") && rig.desc.sm > 0 && !rig.builds) {
+    if (cli_flag(c, "must-build") && !can_build(&rig, &why)) {
         rig_close(&rig);
-        return fail(&rig.builds_why, EXIT_USAGE);
+        return fail(&why, EXIT_USAGE);
     }
     atomic_store(&opened, true);
     keep_off_timing_cpus(&rig);

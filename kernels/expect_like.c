@@ -3,6 +3,7 @@
 
 #include "kernels/eltwise/eltwise.h"
 #include "kernels/epilogue.h"
+#include "kernels/expect_exact.h"
 #include "kernels/expect_parts.h"
 #include "kernels/expect_wide.h"
 #include "kernels/reduce/reduce.h"
@@ -44,10 +45,19 @@
 #define A_LITTLE 0.26 /* by 64 of which a row's largest is above the others */
 #define TINY_DEVIATION 1e-300
 #define MOST_LOG2 120 /* of sums */
+#define MOST_BF16_X 127
+#define MOST_BF16_W 7
 
 static bool has_sums(const struct workload *w)
 {
     return expect_has_products(w) && w->dtype != DTYPE_BF16;
+}
+
+/* bf16, whose outputs may be whole numbers beyond 256: these are rounded, odd ones of 257 to 511 as ties. */
+static bool rounds_bf16(const struct workload *w)
+{
+    return w->dtype == DTYPE_BF16 && expect_has_products(w) && epilogue_unit(w) <= 1 &&
+           !(epilogue_bits_of(w) & EPILOGUE_RELU6);
 }
 
 bool expect_is_last(enum expect_mode mode)
@@ -57,7 +67,7 @@ bool expect_is_last(enum expect_mode mode)
 
 bool expect_has_like(const struct workload *w)
 {
-    return has_sums(w) || only_moves(w) || is_op(w, "quantize") || is_op(w, "attention") ||
+    return has_sums(w) || rounds_bf16(w) || only_moves(w) || is_op(w, "quantize") || is_op(w, "attention") ||
            (is_op(w, "add") && (w->dtype == DTYPE_F32 || w->dtype == DTYPE_F16));
 }
 
@@ -84,7 +94,8 @@ bool expect_has_special(const struct workload *w)
 
 bool expect_rounds(const struct workload *w, enum expect_mode mode)
 {
-    return (mode == EXPECT_LIKE || mode == EXPECT_MOVED) && ((w->dtype == DTYPE_F16 && has_sums(w)) || is_op(w, "add"));
+    return (mode == EXPECT_LIKE || mode == EXPECT_MOVED) &&
+           ((w->dtype == DTYPE_F16 && has_sums(w)) || rounds_bf16(w) || is_op(w, "add"));
 }
 
 /* Are sums stored as they are, whatever their unit? */
@@ -300,10 +311,24 @@ static void special_reduce(const struct workload *w, struct tensor *t)
         f->hi *= ldexp(1, kind == REDUCE_L2 || kind == REDUCE_SUM_SQUARE ? room / 2 : room);
 }
 
+/* Factors of bf16 as large as their sums stay exact in f32, so that outputs are rounded. */
+static void round_sums(const struct workload *w, struct tensor *t)
+{
+    const double most = expect_products_in_a_sum(w) * MOST_BF16_X;
+    struct program_fill *f = &t->exact;
+
+    if (is(t, "x") && most < 0x1p24)
+        f->lo = -(f->hi = MOST_BF16_X);
+    else if (is(t, "w") && most * MOST_BF16_W < 0x1p24)
+        f->lo = -(f->hi = MOST_BF16_W);
+}
+
 void expect_liken(const struct workload *w, enum exact_data data, enum expect_mode mode, struct tensor *t)
 {
     if (mode != EXPECT_SPECIAL && has_sums(w))
         liken_product(w, data, mode, t);
+    else if (mode == EXPECT_LIKE && rounds_bf16(w))
+        round_sums(w, t);
     else if (mode == EXPECT_LIKE && is_op(w, "add"))
         cancel(t);
     else if (mode == EXPECT_LIKE && is_op(w, "gather") && is(t, "x"))

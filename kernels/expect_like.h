@@ -20,7 +20,8 @@ bool expect_has_special(const struct workload *w);
 bool expect_rounds(const struct workload *w, enum expect_mode mode);
 
 /* Gives an input or weight the fills of such a mode. LIKE: flat images, rows that begin like others, filters that are
- * symmetric, dead, equal, alone or cancel, scales far above 1, numbers that nearly cancel, offsets beyond any image.
+ * symmetric, dead, equal, alone or cancel, scales far above 1, numbers that nearly cancel, offsets beyond any image; of
+ * bf16 sums that are rounded when they are stored.
  * MOVED: the same with rows mirrored, so that sums over a row are as before; sums that floats do not hold. SPECIAL:
  * first states of 0, gates that are shut, large gradients or single ones, rows with one number far or a little above
  * the others, numbers that somebody thinks of. */

@@ -107,6 +107,18 @@ void progress_note(struct progress *p, const char *format, ...)
     p->drawn = false;
 }
 
+void progress_waits(struct progress *p, const char *words)
+{
+    cJSON *fields = p->mode == PROGRESS_JSON ? cJSON_CreateObject() : NULL;
+    bool ok = fields != NULL;
+
+    if (p->mode == PROGRESS_NONE && p->to)
+        fprintf(p->to, "tune: %s\n", words);
+    progress_note(p, "%s", words);
+    json_add_text(fields, "words", words, &ok);
+    progress_event(p, "waits", fields);
+}
+
 void progress_event(struct progress *p, const char *event, cJSON *takes_fields)
 {
     cJSON *o = p->mode == PROGRESS_JSON ? cJSON_CreateObject() : NULL;

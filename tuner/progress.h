@@ -52,6 +52,9 @@ void progress_pause(struct progress *p);
 /* Text for a person between redraws ("a better config ..."); nothing in quiet or JSON mode. */
 void progress_note(struct progress *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* What a run waits for: told to a person in quiet mode too, for it may never come; the event "waits". */
+void progress_waits(struct progress *p, const char *words);
+
 /* An event: takes `fields` (an object); nothing unless in JSON mode. Names: submitted built measured best device waits
  * job done.
  */

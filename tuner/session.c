@@ -256,19 +256,11 @@ enum err session_record(struct session *s, int64_t n, const char *line, size_t n
 /* Trials that cannot go on (code for their device has no builder) are told once, and again when the words change. */
 static void tell_waits(struct session *s, const char *words)
 {
-    cJSON *fields;
-    bool ok;
-
     if (strcmp(words, s->waits) == 0)
         return;
     snprintf(s->waits, sizeof s->waits, "%s", words);
-    if (!*words || !s->o.progress)
-        return;
-    progress_note(s->o.progress, "%s", words);
-    fields = cJSON_CreateObject();
-    ok = fields != NULL;
-    json_add_text(fields, "words", words, &ok);
-    progress_event(s->o.progress, "waits", fields);
+    if (*words && s->o.progress)
+        progress_waits(s->o.progress, words);
 }
 
 /* At the pace since this session began, of which some trials are counted. */

@@ -13,6 +13,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <cmocka.h>
 
@@ -359,6 +360,18 @@ static void an_agent_names_itself(void **state)
     tune_end(tracker, 10000);
 }
 
+static void one_that_must_build_leaves_where_nothing_can_be_written(void **state)
+{
+    const struct rlimit small = {512 * 1024, RLIM_INFINITY};
+    struct rlimit was;
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    EXPECT(1, "0.5 MiB at most (ulimit -f)", "--must-build", "--device", "opencl");
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+}
+
 /* The emulated device of tests/cuda and its compiler. */
 static void a_cuda_device_is_tested_with_its_compiler(void **state)
 {
@@ -436,6 +449,7 @@ int main(void)
         cmocka_unit_test(compilers_are_looked_for),
         cmocka_unit_test(a_signal_ends_it_and_leaves_nothing),
         cmocka_unit_test(an_agent_names_itself),
+        cmocka_unit_test(one_that_must_build_leaves_where_nothing_can_be_written),
         cmocka_unit_test(a_cuda_device_is_tested_with_its_compiler),
         cmocka_unit_test(a_builder_is_a_program_of_its_own),
     };

@@ -524,6 +524,9 @@ static void a_note_clears_the_line_of_a_terminal(void **state)
     progress_note(&p, "never");
     taken(p.to, text, sizeof text);
     assert_string_equal(text, "");
+    progress_waits(&p, "the disk is full");
+    taken(p.to, text, sizeof text);
+    assert_string_equal(text, "tune: the disk is full\n");
     fclose(p.to);
 }
 

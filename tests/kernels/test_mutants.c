@@ -41,12 +41,15 @@ static const char *own_text(const struct blob *text)
     return at ? at : (const char *)text->data;
 }
 
-/* Replaces every `from` of the template's own text by `to`; false when there is none. */
+/* Replaces every `from` of the template's own text by `to`, or where it has none of what all kernels have; false when
+ * there is none. */
 static bool patch_text(const struct blob *text, const struct mutant *m, struct buf *out)
 {
     const char *at = own_text(text), *end = (const char *)text->data + text->n_bytes, *hit;
     bool found = false;
 
+    if (!memmem(at, (size_t)(end - at), m->from, strlen(m->from)))
+        at = (const char *)text->data;
     buf_append(out, text->data, (size_t)(at - (const char *)text->data));
     while ((hit = memmem(at, (size_t)(end - at), m->from, strlen(m->from)))) {
         buf_append(out, at, (size_t)(hit - at));

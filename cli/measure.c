@@ -3,6 +3,7 @@
 #include "cli/config.h"
 
 #include "core/buf.h"
+#include "core/file.h"
 #include "kernels/template.h"
 #include "tuner/failures.h"
 #include "tuner/measure.h"
@@ -92,6 +93,7 @@ static enum err take(int64_t n, const struct record *r, const char *line, void *
 /* What cannot be written is refused before anything is measured. */
 static enum err check_output(const char *path, struct why *why)
 {
+    enum err e;
     int fd;
 
     if (!path || strcmp(path, "-") == 0)
@@ -99,8 +101,9 @@ static enum err check_output(const char *path, struct why *why)
     fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
     if (fd < 0)
         return why_set(why, ERR_IO, "%s: %s", path, strerror(errno));
+    e = file_check_ends(fd, path, why);
     close(fd);
-    return ERR_OK;
+    return e;
 }
 
 static enum err fill(const struct cli *c, const struct device_choice *d, struct trial_batch *b, struct result *result,

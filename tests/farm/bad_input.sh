@@ -41,6 +41,7 @@ refused 1 "c" run "conv2d f32 n=1 c=8 c=8 h=8 w=8 k=8 r=3 s=3" -o "$out"
 refused 1 "f31" run "conv2d f31 n=1 c=8 h=8 w=8 k=8 r=3 s=3" -o "$out"
 refused 1 "workload" run -o "$out"
 refused 1 "workload|f32" run "" -o "$out"
+refused 1 "a device: expected a file" measure "$conv" -o /dev/full
 refused 1 "trial" run "$conv" --trials 0 -o "$out"
 refused 1 "trial" run "$conv" --trials many -o "$out"
 refused 1 "trials" run "$conv" --trails 3 -o "$out"

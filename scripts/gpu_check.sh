@@ -17,6 +17,7 @@
 #   networks   the six networks of int8 (resnet-50 vgg-19 inception-v3 drn-c-26 dcn-resnet-101 resnext-50-32x4d), tuned, sums of layers
 # --budget: all of it ends by then, children too; parts share what is left, what was not begun is told. --state: one file with all that
 # was done, written anew every ten seconds; where it is there already, this call goes on with what is left, however the one before ended.
+# Where it is not, but WORK has what another call left, this goes on with that: to begin anew, remove both.
 # A machine that is lent for nine minutes at a time:
 #   tune-gpu/scripts/gpu_check.sh --budget 540 --state state.tar        (three times)
 # NVRTC and peers are looked for in --libs, in the loader's path, in CUDA_HOME (/usr/local/cuda), and in site-packages/nvidia of every
@@ -58,17 +59,18 @@ while [ $# -gt 0 ]; do
     --help | -h) head_comment "scripts/$(basename "$0")" ;;
     *)
         case " $names " in
-        *" $1 "*) parts="$parts $1" ;;
+        *" $1 "*) case " $parts " in *" $1 "*) ;; *) parts="$parts $1" ;; esac ;;
         *) fail "unknown argument '$1'; expected --budget, --state, --device, --trials, --libs, --no-peers, --work or a part: $names" ;;
         esac
         ;;
     esac
     shift
 done
-case "$budget" in *[!0-9]* | "") fail "--budget '$budget': expected seconds" ;; esac
-case "$trials" in *[!0-9]* | "" | 0*) fail "--trials '$trials': expected a number above 0" ;; esac
+case "$budget" in *[!0-9]* | "" | 0?* | ????????*) fail "--budget '$budget': expected seconds, 0 to 9999999" ;; esac
+case "$trials" in *[!0-9]* | "" | 0* | ????????*) fail "--trials '$trials': expected a number, 1 to 9999999" ;; esac
 libs=$(absolute "$libs") state=$(absolute "$state")
 [ -z "$libs" ] || [ -d "$libs" ] || fail "--libs '$libs': no such folder"
+[ ! -d "$state" ] || fail "--state '$state': a folder, expected a file"
 [ -n "$parts" ] || parts=$names
 case "$device" in
 *graph=*) replayed=$device ;;
@@ -144,16 +146,22 @@ end_children() {
 }
 { exec 9>>"$work.lock"; } 2>/dev/null || fail "$work.lock cannot be written: another place with --work DIR"
 flock -n 9 || fail "another gpu_check.sh is at work in $work"
+if [ -n "$state" ]; then
+    case "$(realpath -m "$state")" in "$work"/*) fail "$state lies in $work, all of which it is to hold: another place" ;; esac
+    { exec 8>>"$state.lock"; } 2>/dev/null || fail "$state.lock cannot be written: another place with --state FILE"
+    flock -n 8 || fail "another gpu_check.sh is at work for $state"
+fi
 end_children
 
 # Files that the folder has newer than the state are of a call that was ended before it could save them.
 if [ -n "$state" ]; then
-    id=""
-    if [ -f "$state" ]; then id=$(tar -xzOf "$state" ./id 2>/dev/null) || fail "$state cannot be read: remove it to begin anew"; fi
-    if [ -z "$id" ] || [ "$id" != "$(cat "$work/id" 2>/dev/null)" ]; then
-        [ -e "$work/id" ] || [ -e "$work/head.md" ] || [ -z "$(ls -A "$work")" ] || fail "$work holds what this script did not write: another --work"
-        rm -rf "${work:?}"
-        mkdir "$work"
+    id="" id_of_work=$(cat "$work/id" 2>/dev/null || true)
+    [ -n "$id_of_work" ] || [ -z "$(ls -A "$work")" ] || fail "$work holds what this script did not write: another --work"
+    if [ -e "$state" ]; then
+        id=$(tar -xzOf "$state" ./id 2>/dev/null) || fail "$state cannot be read: move it away, and this goes on with what $work holds"
+        [ -z "$id_of_work" ] || [ "$id" = "$id_of_work" ] || fail "$work holds other work than $state: another --work, or another --state"
+    elif [ -n "$id_of_work" ]; then
+        say "$state is not there: this goes on with what $work holds"
     fi
     [ -z "$id" ] || tar --keep-newer-files -xzf "$state" -C "$work" 2>/dev/null || fail "$state cannot be unpacked into $work"
 else
@@ -403,11 +411,11 @@ for part in $parts; do
         trap - INT TERM HUP
         export GPU_CHECK_WORK="$work"
         "part_$part" "$seconds" || exit $?
-    ) >"$work/$part.txt" 2>&1 9>&- &
+    ) >"$work/$part.txt" 2>&1 9>&- 8>&- &
     child=$!
     echo "$child" >"$work.lock"
     while kill -s 0 "$child" 2>/dev/null; do
-        sleep 10 9>&- &
+        sleep 10 9>&- 8>&- &
         pause=$!
         wait -n "$child" "$pause" || true
         kill "$pause" 2>/dev/null || save # it is over
@@ -416,15 +424,17 @@ for part in $parts; do
     {
         printf '\n## %s: %s\n\n' "$part" "$(title_of "$part")"
         case "$code" in
-        0) : >"$work/$part.done" ;;
+        0) ;;
         75 | 124 | 137) printf '**Cut short for lack of time**\n\n' ;;
         *) printf '**FAILED** (exit status %d)\n\n' "$code" ;;
         esac
         cat "$work/$part.txt"
         printf '\n(%d s of %d)\n' $(($(date +%s) - begun)) "$seconds"
-    } | tee "$work/$part.md"
+    } >"$work/$part.new" || fail "$work/$part.new cannot be written"
+    mv "$work/$part.new" "$work/$part.md"
+    cat "$work/$part.md"
     case "$code" in
-    0) ;;
+    0) : >"$work/$part.done" ;;
     75 | 124 | 137) unfinished="$unfinished $part" ;;
     *) failed="$failed $part" ;;
     esac

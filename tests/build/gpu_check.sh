@@ -115,6 +115,10 @@ until_true() {
     done
 }
 
+begin_anew() {
+    rm -rf "$state" "$pack/out"
+}
+
 end_started() {
     for pid in $(started); do kill -9 "$pid" 2>/dev/null || true; done
     [ -z "$(started)" ]
@@ -133,6 +137,8 @@ measured "$first;$second;tune gemm;"
 if OURS="wrong result" check gemm; then fail "a wrong result is taken"; fi
 says "wrong result: first"
 
+begin_anew
+
 # A machine that goes in mid-slice: the state alone is left.
 begin bench_ops --state "$state" gemm
 until_true 'grep -q "$first" measured && tar -xzOf "$state" ./gemm/tuned >/dev/null 2>&1'
@@ -142,7 +148,7 @@ check --state "$state" gemm || fail "$(cat out.txt)"
 measured "$first;$second;"
 if FINGERPRINT=ba9876543210 check --state "$state" gemm; then fail "a state of another device is taken"; fi
 says "is of another device"
-rm -f "$state"
+begin_anew
 
 # Killed alone, before anything was saved: what it left ends, what its folder has is not measured again.
 begin bench_ops --state "$state" gemm
@@ -152,7 +158,7 @@ kill -9 "$caller"
 check --state "$state" gemm || fail "$(cat out.txt)"
 measured "$first;$second;"
 [ -z "$(started)" ] || fail "what a killed call left is alive"
-rm -f "$state"
+begin_anew
 
 # Ctrl-C.
 begin tune --state "$state" rnn gemm
@@ -164,7 +170,7 @@ says "interrupted; the same command goes on from here"
 measured "ladder;tune rnn;"
 check --state "$state" rnn gemm || fail "$(cat out.txt)"
 measured "$first;$second;rnn f32 cell=lstm pass=fwd i=8 h=8 l=1 b=4 t=2;tune gemm;tune rnn;"
-rm -f "$state"
+begin_anew
 
 # All that can hang hangs: the call ends with its budget, and so do its children.
 begun=$(date +%s)
@@ -174,8 +180,51 @@ took=$(($(date +%s) - begun))
 says "not finished for lack of time: tests gemm"
 [ -z "$(started)" ] || fail "left behind by a budget"
 
+begin_anew
+check --state "$state" contract || fail "$(cat out.txt)"
+ln -s /dev/full "$pack/out/gpu_check/gemm.new"
+if check --state "$state" gemm; then fail "a part whose page could not be written is done"; fi
+says "gemm.new cannot be written"
+rm "$pack/out/gpu_check/gemm.new" "$state"
+check --state "$state" gemm || fail "$(cat out.txt)"
+says "| a table |"
+
 if check --state "$dir/nowhere/state.tar" gemm; then fail "a state that cannot be written is taken"; fi
-says "state.tar cannot be written"
+says "state.tar.lock cannot be written"
+
+# A state that is cut, away, or another's: nothing that was done is erased.
+begin_anew
+check --state "$state" gemm gemm || fail "$(cat out.txt)"
+measured "$first;$second;tune gemm;"
+head -c 100 "$state" >cut.tar
+cp "$state" whole.tar
+cp cut.tar "$state"
+if check --state "$state" gemm; then fail "a state that is cut is taken"; fi
+says "cannot be read: move it away, and this goes on with what"
+rm "$state"
+check --state "$state" gemm || fail "$(cat out.txt)"
+says "is not there: this goes on with what"
+measured ""
+rm -rf "$pack/out"
+check gemm || fail "$(cat out.txt)"
+if check --state whole.tar gemm; then fail "work of another state is erased"; fi
+says "holds other work than"
+if check --state "$pack/out/gpu_check/state.tar" gemm; then fail "a state in what it holds"; fi
+says "lies in"
+if check --state "$dir" gemm; then fail "a folder as state"; fi
+says "a folder, expected a file"
+for budget in 08 -1 99999999999999999999 ""; do
+    if check --budget "$budget" gemm; then fail "a budget of '$budget'"; fi
+    says "expected seconds"
+done
+begin_anew
+begin bench_ops --state "$state" gemm
+until_true 'grep -q "$first" measured'
+if check --state "$state" --work elsewhere gemm; then fail "two calls for one state"; fi
+says "another gpu_check.sh is at work for"
+kill "$caller"
+until_true '! kill -0 "$caller" 2>/dev/null'
+
 mkdir other
 echo mine >other/file
 if check --work other --state "$dir/new.tar" gemm; then fail "a folder of others is emptied"; fi

@@ -343,13 +343,9 @@ enum err proc_own_dir(char *out, size_t n_out)
 
 void proc_keep_standard_fds(void)
 {
-    int fd;
-
-    do
-        fd = open("/dev/null", O_RDWR);
-    while (fd >= 0 && fd <= 2);
-    if (fd > 2)
-        close(fd);
+    for (int fd = 0; fd <= 2; fd++) /* the lowest that is free is taken */
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 1 ? O_RDONLY : O_RDWR) < 0)
+            return;
 }
 
 void proc_let_writes_fail(void)

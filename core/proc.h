@@ -48,7 +48,8 @@ int64_t proc_forks_bytes(pid_t pid);
 enum err proc_own_dir(char *out, size_t n_out);
 
 /* Opens /dev/null for each of 0, 1 and 2 that is closed, so that no file or socket of ours gets a number that people
- * print to. To be called first in main, before anything else is opened. */
+ * print to; 1 for reading alone: what is printed there is lost, and that shall be an error. To be called first in main,
+ * before anything else is opened. */
 void proc_keep_standard_fds(void);
 
 /* What passes the limit of a file's size (ulimit -f) fails, with words, rather than ending the process without any. */

@@ -112,11 +112,24 @@ static void note_read(const struct apart_buffer *b, size_t offset)
         t->reader = apart.block;
 }
 
+static void tell_band(const struct apart_buffer *b, size_t offset, size_t n)
+{
+    const size_t begin = b->n_band, end = b->n_bytes - b->n_band;
+    char words[256], mine[80];
+
+    block_describe(block_thread(), mine);
+    snprintf(words, sizeof words, "%zu bytes %zu %s a buffer of %zu are read by %s", n,
+             offset < begin ? begin - offset : offset - end, offset < begin ? "before" : "behind", end - begin, mine);
+    block_fail(700, words);
+}
+
 void apart_access(const void *at, size_t n, int writes)
 {
     size_t offset;
     const struct apart_buffer *b = find(at, n, &offset);
 
+    if (b && n && !writes && (offset < b->n_band || offset + n > b->n_bytes - b->n_band))
+        tell_band(b, offset, n);
     for (size_t i = 0; b && i < n; i++)
         if (writes)
             note_write(b, offset + i);

@@ -14,11 +14,14 @@ struct touch {
     uint32_t writer, reader;
 };
 
-/* A buffer; touches[n_bytes] are kept with it and begin as zeros. */
+/* A buffer; touches[n_bytes] are kept with it and begin as zeros. Its first and last n_band bytes are not the kernel's,
+ * which gets a pointer behind the first: what it reads there is an error 700. (What it writes there is seen by who laid
+ * the bands.) */
 struct apart_buffer {
     const unsigned char *at;
     size_t n_bytes;
     struct touch *touches;
+    size_t n_band;
 };
 
 /* A launch begins, its buffers [n] are lent until the next; then each of its blocks, and ends. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* launch.c - launches: their limits are checked as a driver does, then they wait in their stream. */
+#include "runtime/device_checks.h"
 #include "tests/cuda/driver.h"
 
 #include <stdio.h>
@@ -120,8 +121,25 @@ CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, unsig
     return driver_leave(put_kernel(f, g, b, dynamic_bytes, s, params, true));
 }
 
+/* What lies around what the kernel is told of: the bands of runtime/cuda_load.c. */
+static size_t band_of(const struct work *w, const struct memory *m)
+{
+    const struct emu_kernel *k = w->kernel.function->kernel;
+
+    for (int i = 0; i < k->n_params && m->n_bytes > 2 * GUARD_BYTES; i++) {
+        const unsigned char *p;
+
+        if (k->param_bytes[i] != sizeof p)
+            continue;
+        memcpy(&p, w->kernel.params[i], sizeof p);
+        if (p == m->at + GUARD_BYTES)
+            return GUARD_BYTES;
+    }
+    return 0;
+}
+
 /* The context's buffers that are watched: malloc()ed. */
-static struct apart_buffer *buffers_of(const struct CUctx_st *c, size_t *n)
+static struct apart_buffer *buffers_of(const struct work *w, const struct CUctx_st *c, size_t *n)
 {
     struct apart_buffer *list;
 
@@ -132,7 +150,7 @@ static struct apart_buffer *buffers_of(const struct CUctx_st *c, size_t *n)
     *n = 0;
     for (const struct memory *m = c->memory; m && list; m = m->next)
         if (m->touches)
-            list[(*n)++] = (struct apart_buffer){m->at, m->n_bytes, m->touches};
+            list[(*n)++] = (struct apart_buffer){m->at, m->n_bytes, m->touches, band_of(w, m)};
     return list;
 }
 
@@ -141,7 +159,7 @@ CUresult kernel_run(const struct work *w, uint64_t seed)
     const struct CUmod_st *m = w->kernel.function->module;
     struct block_shared *shared = calloc(m->n_shared + 1, sizeof *shared);
     size_t n_buffers;
-    struct apart_buffer *buffers = buffers_of(m->context, &n_buffers);
+    struct apart_buffer *buffers = buffers_of(w, m->context, &n_buffers);
     struct block_launch l = {.module = m->object,
                              .kernel = w->kernel.function->kernel,
                              .params = w->kernel.params,

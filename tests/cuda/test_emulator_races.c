@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "runtime/device_checks.h"
 #include "tests/cuda/emulated.h"
 
 #define N_THREADS 96 /* three warps */
@@ -413,6 +414,57 @@ static void blocks_that_touch_what_others_write_are_told(void **state)
         }
 }
 
+/* One thread of a kernel that is told of the middle of x, 48 floats between the bands of runtime/cuda_load.c. */
+static CUresult run_between_bands(const char *body)
+{
+    const size_t n_bytes = 48 * sizeof(float) + 2 * GUARD_BYTES;
+    void *bytes = calloc(1, n_bytes);
+    float y[4] = {0};
+    char text[400];
+    CUcontext c;
+    CUdeviceptr dx, dy, within;
+    CUresult e;
+
+    assert_non_null(bytes);
+    snprintf(text, sizeof text, "extern \"C\" __global__ void k(float *x, float *y) { __shared__ float s[4]; %s }",
+             body);
+    c = emulated_start("80");
+    dx = emulated_buffer(bytes, n_bytes);
+    dy = emulated_buffer(y, sizeof y);
+    within = dx + GUARD_BYTES;
+    e = cuda.cuLaunchKernel(emulated_kernel(text, "k"), 1, 1, 1, 1, 1, 1, 0, NULL, (void *[]){&within, &dy}, NULL);
+    if (!e)
+        e = cuda.cuCtxSynchronize();
+    assert_int_equal(cuda.cuCtxDestroy_v2(c), 0);
+    free(bytes);
+    return e;
+}
+
+static void reads_of_bands_are_illegal(void **state)
+{
+    static const struct {
+        const char *body;
+        CUresult expected;
+    } samples[] = {
+        {"y[0] = x[0] + x[47]; x[48] = x[-1] = 1;", 0}, /* writes are for who laid the bands */
+        {"tune_emu_cp_async(s, x + 44, 16); tune_emu_cp_async(s, x + 48, 16, 0); tune_emu_cp_async_wait(-1);", 0},
+        {"y[0] = x[48];", 700},
+        {"y[0] = x[-1];", 700},
+        {"y[0] = x[30000] * 0;", 700},
+        {"y[0] = ((double *)(x + 47))[0];", 716},
+        {"y[0] = ((uint4 *)x)[12].w;", 700},
+        {"tune_emu_cp_async(s, x + 48, 4); tune_emu_cp_async_wait(-1);", 700},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
+        const CUresult e = run_between_bands(samples[i].body);
+
+        if (e != samples[i].expected)
+            fail_msg("%s: %d, expected %d", samples[i].body, (int)e, (int)samples[i].expected);
+    }
+}
+
 /* Each block adds to what the one before has written: right only if blocks come from the first to the last. */
 static void blocks_come_in_any_order(void **state)
 {
@@ -441,6 +493,7 @@ int main(void)
         cmocka_unit_test(races_are_told_with_threads_and_lines),
         cmocka_unit_test(warps_run_ahead_of_each_other),
         cmocka_unit_test(blocks_that_touch_what_others_write_are_told),
+        cmocka_unit_test(reads_of_bands_are_illegal),
         cmocka_unit_test(blocks_come_in_any_order),
     };
     const int e = emulated_open();

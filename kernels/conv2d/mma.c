@@ -3,6 +3,7 @@
 #include "kernels/conv2d/conv2d.h"
 #include "core/err.h"
 #include "kernels/gemm/mma.h"
+#include "runtime/cuda_arch.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -99,7 +100,8 @@ static void program(struct build *b)
     const struct conv_shape z = conv_shape_of(b->w);
     const struct mma_shape shape = shape_of(b->w);
     const int64_t kt = build_int(b, "kt"), k_bytes = CEIL(shape.k_bytes, kt) * kt,
-                  chunks = (k_bytes + (build_int(b, "stages") + 1) * kt) / 16;
+                  under_way = build_int(b, "stages") + 2 - cuda_arch_has(b->d, "cp_async"),
+                  chunks = (k_bytes + under_way * kt) / 16;
     const int64_t packed = z.k * k_bytes / (int64_t)dtype_bytes(b->w->dtype);
     const int wp = build_buffer(b, "wp", ROLE_PACKED, b->w->dtype, packed);
     const int taps = build_buffer(b, "taps", ROLE_PACKED, DTYPE_I32, chunks * (z.r + z.s > 31 ? 4 : 2));

@@ -49,13 +49,14 @@ KERNEL WG_SIZE(128, 1, 1) conv_mma_pack(GLOBAL const ELEM *RESTRICT w, GLOBAL EL
         wp[i] = c < CG && tap < R * S ? w[W_AT(k, c, tap / S, tap % S)] : ELEM();
 }
 
-/* More than there are, so that the stages that are under way can be asked for. */
+/* More than there are, so that the stages that are under way can be asked for: without cp.async one more is, in
+ * registers. */
 KERNEL WG_SIZE(128, 1, 1) conv_mma_taps(GLOBAL TAP *RESTRICT taps)
 {
     const int i = GRP(0) * 128 + LID(0), c = i * CHUNK_ELEMS % CGP, tap = i * CHUNK_ELEMS / CGP;
     const int r = tap / S, s = tap % S;
 
-    if (i >= K_BYTES / 16 + (STAGES + 1) * ROW_CHUNKS)
+    if (i >= K_BYTES / 16 + (STAGES + 2 - ASYNC) * ROW_CHUNKS)
         return;
     taps[i].need = tap < R * S ? WINDOW_BIT(r) | WINDOW_BIT(R + s) : WINDOW_BIT(R + S);
     taps[i].offset = tap < R * S ? (unsigned)A_AT(0, c, r * DH, s * DW) * ELEM_BYTES : 0;
@@ -152,7 +153,9 @@ KERNEL CONV_GROUP conv_mma(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RES
 #endif
 {
     const int tile = GRP(0) % TILES, group = GRP(0) / TILES % GROUPS, slice = GRP(0) / TILES / GROUPS;
-    const int first = slice * STEPS_PART;
+    const int first = (SPLIT - 1) * STEPS_PART <= STEPS_ALL || slice * STEPS_PART < STEPS_ALL
+                          ? slice * STEPS_PART
+                          : STEPS_ALL; /* a part without a step asks for a tap, too */
     const int steps = (first + STEPS_PART < STEPS_ALL ? first + STEPS_PART : STEPS_ALL) - first;
     MMA_SUM acc[MI][NI][4];
     int pixel0, k0;

@@ -75,6 +75,10 @@ static const struct mutant mutants[] = {
 static const struct rare_config configs[] = {
     {"conv2d/mma", "conv2d f16 n=2 c=32 h=4 w=5 k=16 r=3 s=3 pad=1 epilogue=bias",
      "mt=64 nt=8 kt=64 wm=2 wn=1 stages=2 ldm=1 ahead=1 split=2 band=1", "mma_k16"}, /* parts of several images */
+    {"conv2d/mma", "conv2d f16 n=1 c=64 h=7 w=7 k=16 r=3 s=3 pad=1 layout=nchw16c epilogue=add_relu",
+     "mt=96 nt=16 kt=32 wm=2 wn=2 stages=4 ldm=0 ahead=0 split=16 band=1", "cp_async"}, /* parts without a step */
+    {"conv2d/mma", PLAIN, "mt=64 nt=16 kt=64 wm=2 wn=2 stages=1 ldm=1 ahead=1 split=1 band=1",
+     "mma_f16"}, /* without cp.async: the one that asks for the most taps */
     {NULL, NULL, NULL},
 };
 

@@ -15,6 +15,7 @@ static const char *const shapes[] = {
     "rnn f32 i=16 h=16 l=2 b=16 t=3",
     "rnn f32 i=3 h=5 l=3 b=1 t=6", /* one column */
     "rnn f32 i=1 h=1 b=1 t=1",     /* tiny */
+    "rnn f32 i=3 h=4 l=4 b=2 t=2", /* layers behind the one above the first */
     "rnn f32 i=9 h=77 b=1 t=3",    /* several panels of units, a tail */
     "rnn f32 i=4 h=50 l=2 b=2 t=3",
     "rnn f32 cell=gru i=3 h=37 b=3 t=4",
@@ -34,7 +35,7 @@ static const char *const shapes[] = {
     "rnn f32 cell=tanh pass=bwd_data i=3 h=11 b=2 t=6",
     "rnn f32 cell=tanh pass=bwd_data i=4 h=6 l=2 b=16 t=2",
     "rnn f32 cell=relu pass=bwd_data i=3 h=7 b=3 t=5",
-    "rnn f32 cell=relu pass=bwd_data i=12 h=7 l=3 b=8 t=4",
+    "rnn f32 cell=relu pass=bwd_data i=12 h=7 l=4 b=8 t=4",
     "rnn f32 pass=bwd_weight i=17 h=5 b=6 t=4",
     "rnn f32 pass=bwd_weight i=16 h=32 l=2 b=16 t=5",
     GRADIENT,
@@ -42,7 +43,7 @@ static const char *const shapes[] = {
     "rnn f32 cell=tanh pass=bwd_weight i=5 h=9 b=3 t=7",
     "rnn f32 cell=tanh pass=bwd_weight i=5 h=18 l=2 b=8 t=3",
     "rnn f32 cell=relu pass=bwd_weight i=6 h=7 b=5 t=3",
-    "rnn f32 cell=relu pass=bwd_weight i=3 h=4 l=3 b=2 t=2",
+    "rnn f32 cell=relu pass=bwd_weight i=3 h=4 l=4 b=2 t=2",
     "rnn f16 i=6 h=8 l=2 b=8 t=4",
     "rnn f16 cell=gru_reset i=6 h=9 b=4 t=4",
     "rnn f16 cell=gru pass=bwd_data i=5 h=6 b=4 t=3",
@@ -99,6 +100,8 @@ static const struct rare_config configs[] = {
      "comb_gate=1 streams=1 fuse_pw=2 pretrans=1 comb_in=2 wave=0 persist=0 concat_xh=0 vec=1 g_in_mr=1 g_in_nv=1 "
      "g_in_ku=4 g_in_order=0 g_in_tn=1 g_rec_mr=1 g_rec_nv=1 g_rec_ku=4 g_rec_tn=1 g_rec_ks=1 kt=16 pf=0 wg=4",
      "dp4a"}, /* the cell's gradient from one chunk of steps to the next */
+    {"rnn/wgrad", "rnn f32 cell=tanh pass=bwd_weight i=3 h=4 b=2 t=70",
+     "vec=4 mr=4 nv=1 ku=2 kc=64 stacked=1 pf=0 wg=1"}, /* more than two blocks of k */
     {NULL, NULL, NULL},
 };
 

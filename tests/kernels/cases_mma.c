@@ -75,10 +75,16 @@ static const struct mutant mutants[] = {
 static const struct rare_config configs[] = {
     {"conv2d/mma", "conv2d f16 n=2 c=32 h=4 w=5 k=16 r=3 s=3 pad=1 epilogue=bias",
      "mt=64 nt=8 kt=64 wm=2 wn=1 stages=2 ldm=1 ahead=1 split=2 band=1", "mma_k16"}, /* parts of several images */
-    {"conv2d/mma", "conv2d f16 n=1 c=64 h=7 w=7 k=16 r=3 s=3 pad=1 layout=nchw16c epilogue=add_relu",
+    {"conv2d/mma", "conv2d f16 n=1 c=64 h=7 w=7 k=32 r=3 s=3 pad=1 layout=nchw16c epilogue=bias_add_relu",
      "mt=96 nt=16 kt=32 wm=2 wn=2 stages=4 ldm=0 ahead=0 split=16 band=1", "cp_async"}, /* parts without a step */
     {"conv2d/mma", PLAIN, "mt=64 nt=16 kt=64 wm=2 wn=2 stages=1 ldm=1 ahead=1 split=1 band=1",
      "mma_f16"}, /* without cp.async: the one that asks for the most taps */
+    {"dense/mma", "dense f16 m=64 n=64 k=128", "mt=64 nt=32 kt=64 wm=1 wn=1 stages=2 ldm=1 ahead=0 split=1 band=1",
+     "mma_f16"}, /* without cp.async: whole tiles, eight chunks a thread, no more of k than there is */
+    {"dense/mma", "dense f16 m=20 n=24 k=160", "mt=16 nt=8 kt=32 wm=1 wn=1 stages=2 ldm=0 ahead=0 split=4 band=1",
+     "mma_f16"}, /* a last part with fewer steps */
+    {"batch_gemm/mma", "batch_gemm f16 b=2 m=18 n=20 k=80",
+     "mt=16 nt=8 kt=32 wm=1 wn=1 stages=2 ldm=0 ahead=0 split=2 band=1", "mma_f16"}, /* parts of several matrices */
     {NULL, NULL, NULL},
 };
 

@@ -58,4 +58,12 @@ static const struct mutant mutants[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-const struct cases cases_wgmma = {shapes, mutants};
+static const struct rare_config configs[] = {
+    {"dense/wgmma", "dense f16 m=192 n=64 k=64", "mt=64 nt=64 wgs=1 stages=2 cluster=2 band=1 gather=1 turns=1",
+     NEEDED}, /* whole tiles, half of a last cluster */
+    {"dense/wgmma", "dense f16 m=192 n=128 k=64", "mt=64 nt=64 wgs=1 stages=2 cluster=1 band=2 gather=0 turns=1",
+     NEEDED}, /* a last band that is lower */
+    {NULL, NULL, NULL},
+};
+
+const struct cases cases_wgmma = {shapes, mutants, configs};

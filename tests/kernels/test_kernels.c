@@ -44,22 +44,25 @@ static bool is_of(const struct cases *cases, const struct template *t)
     return false;
 }
 
-/* The default config and `n_random` others on the device whose turn it is, or on all. */
+/* The default config and `n_random` others: on all devices that the template fits, or on one of them by turns. */
 static void add_shape(const struct template *t, const char *shape, int turn, bool everywhere, uint64_t seed,
                       int n_random)
 {
+    int fitting[sizeof under.d / sizeof under.d[0]], n_fitting = 0;
     struct workload w;
 
     assert_int_equal(workload_parse(shape, &w, NULL), ERR_OK);
     for (int i = 0; is_wanted(t->id) && i < under.n_devices; i++)
-        if ((everywhere || i == turn % under.n_devices) && t->fit(&w, &under.d[i], NULL) != FIT_NONE)
-            for (int n = 0; n <= n_random; n++)
-                add((struct item){.t = t,
-                                  .shape = shape,
-                                  .i_device = i,
-                                  .config = n ? CONFIG_RANDOM : CONFIG_DEFAULT,
-                                  .nth = n - 1,
-                                  .seed = seed});
+        if (t->fit(&w, &under.d[i], NULL) != FIT_NONE)
+            fitting[n_fitting++] = i;
+    for (int k = 0; k < n_fitting; k++)
+        for (int n = 0; (everywhere || k == turn % n_fitting) && n <= n_random; n++)
+            add((struct item){.t = t,
+                              .shape = shape,
+                              .i_device = fitting[k],
+                              .config = n ? CONFIG_RANDOM : CONFIG_DEFAULT,
+                              .nth = n - 1,
+                              .seed = seed});
 }
 
 /* All shapes of all templates: each on all devices for a sample to choose from, shared out where all are run. */

@@ -136,7 +136,8 @@ struct sha256 verdict_key(const char *what, const struct sha256 *driver, const s
 /* What drivers and compilers read from the environment; not where they keep their files, nor what is only written. */
 static bool is_setting(const char *variable)
 {
-    static const char *const of[] = {"POCL_", "TUNE_CUDA_", "TUNE_NVRTC", "CUDA_", "OCL_", "OCLGRIND", NULL};
+    static const char *const of[] = {"POCL_", "TUNE_CUDA_", "TUNE_NVRTC", "CUDA_",
+                                     "OCL_",  "OCLGRIND",   "TUNE_FENCE", NULL};
     static const char *const not_of[] = {"OCL_ICD_VENDORS=",
                                          "POCL_CACHE_DIR=",
                                          "TUNE_NVRTC_CACHE=",

@@ -90,6 +90,10 @@ static const struct mutant mutants[] = {
 static const struct rare_config configs[] = {
     {"dense/small_batch", "dense f32 m=4 n=4 k=40", "kt=16 m_r=2 n_r=2 vec=2",
      "dp4a"}, /* as many groups along m as n */
+    {"dense/gemm_packed", "dense f32 m=9 n=37 k=51",
+     "vec=4 mr=4 nv=1 kc=16777216 ku=2 tiles=1 nt=1 order=0 px=0 pf=0 py=0"}, /* a term behind pairs of them */
+    {"dense/gemm_packed", "dense f32 m=9 n=37 k=130",
+     "vec=4 mr=4 nv=1 kc=64 ku=1 tiles=2 nt=2 order=0 px=2 pf=0 py=0"}, /* kept sums of tiles and panels */
     {NULL, NULL, NULL},
 };
 

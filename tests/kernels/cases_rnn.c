@@ -100,6 +100,14 @@ static const struct rare_config configs[] = {
      "comb_gate=1 streams=1 fuse_pw=2 pretrans=1 comb_in=2 wave=0 persist=0 concat_xh=0 vec=1 g_in_mr=1 g_in_nv=1 "
      "g_in_ku=4 g_in_order=0 g_in_tn=1 g_rec_mr=1 g_rec_nv=1 g_rec_ku=4 g_rec_tn=1 g_rec_ks=1 kt=16 pf=0 wg=4",
      "dp4a"}, /* the cell's gradient from one chunk of steps to the next */
+    {"rnn/plan", "rnn f32 i=3 h=4 l=2 b=4 t=5",
+     "comb_gate=1 streams=1 fuse_pw=0 pretrans=1 comb_in=2 wave=1 persist=0 concat_xh=0 vec=1 g_in_mr=1 g_in_nv=1 "
+     "g_in_ku=1 g_in_order=0 g_in_tn=1 g_rec_mr=1 g_rec_nv=1 g_rec_ku=1 g_rec_tn=1 g_rec_ks=1 kt=8 pf=0 wg=4",
+     "dp4a"}, /* several layers at once, each with sums and temporaries of its own */
+    {"rnn/plan", "rnn f32 cell=gru i=3 h=4 l=2 b=4 t=5",
+     "comb_gate=1 streams=1 fuse_pw=1 pretrans=1 comb_in=2 wave=1 persist=0 concat_xh=0 vec=1 g_in_mr=1 g_in_nv=1 "
+     "g_in_ku=1 g_in_order=0 g_in_tn=1 g_rec_mr=1 g_rec_nv=1 g_rec_ku=1 g_rec_tn=1 g_rec_ks=1 kt=8 pf=0 wg=4",
+     "dp4a"}, /* the same, of one launch for the cell */
     {"rnn/wgrad", "rnn f32 cell=tanh pass=bwd_weight i=3 h=4 b=2 t=70",
      "vec=4 mr=4 nv=1 ku=2 kc=64 stacked=1 pf=0 wg=1"}, /* more than two blocks of k */
     {NULL, NULL, NULL},

@@ -100,9 +100,12 @@ static void add_rare_configs(void)
 {
     for (const struct cases *const *cases = cases_table; *cases; cases++)
         for (const struct rare_config *c = (*cases)->configs; c && c->template_id; c++) {
+            struct workload w;
             int i = 0;
 
-            while (i < under.n_devices && c->needs && !cuda_arch_has(&under.d[i], c->needs))
+            assert_int_equal(workload_parse(c->workload, &w, NULL), ERR_OK);
+            while (i < under.n_devices && ((c->needs && !cuda_arch_has(&under.d[i], c->needs)) ||
+                                           template_find(c->template_id)->fit(&w, &under.d[i], NULL) == FIT_NONE))
                 i++;
             if (i < under.n_devices && is_wanted(c->template_id))
                 add((struct item){.t = template_find(c->template_id),

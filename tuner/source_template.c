@@ -97,11 +97,16 @@ static const char *names_for(struct task *t, const struct job *j)
     return "";
 }
 
-/* Why nothing fits: the reason of the last template that might have been taken. */
+/* Why nothing fits: the reason of the last template that might have been taken, and the baseline that would do. */
 static enum err nothing_fits(const struct task *t, const char *names, const struct why *last, struct why *why)
 {
-    return why_set(why, ERR_NOT_FOUND, "no template %sfits %s on %s%s%s", *names ? "named " : "", t->text,
-                   t->device.name, last->text[0] ? ": " : "", last->text);
+    const char *baseline = "";
+
+    for (size_t i = 0; i < t->n_arms && !*names; i++)
+        baseline = t->arms[i].id;
+    return why_set(why, ERR_NOT_FOUND, "no template %sfits %s on %s%s%s%s%s", *names ? "named " : "", t->text,
+                   t->device.name, *baseline ? " but the baseline, --template " : "", baseline,
+                   last->text[0] ? "; the last of the others: " : "", last->text);
 }
 
 /* Does the template do with fewer operations than the operator has, and round more for it? */

@@ -446,6 +446,20 @@ static void a_dry_run_measures_nothing(void **state)
     buf_fini(&said);
 }
 
+/* The words name what computes it all the same. */
+static void where_a_baseline_alone_computes_a_workload_it_is_named(void **state)
+{
+    static const char *const args[] = {"run", "conv2d u8 n=1 c=4 h=5 w=5 k=8 r=1 s=1 layout=nhwc", "--dry-run", NULL};
+    struct buf said;
+
+    (void)state;
+    buf_init(&said, 1 << 20);
+    assert_int_equal(tune_run(dir, args, &said), 1);
+    if (!strstr(buf_text(&said), " but the baseline, --template conv2d/naive; the last of the others: "))
+        fail_msg("said: %s", buf_text(&said));
+    buf_fini(&said);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -457,6 +471,7 @@ int main(void)
         cmocka_unit_test(a_run_whose_own_tracker_is_killed_ends_with_words_and_its_records),
         cmocka_unit_test(computing_expected_values_is_told_and_interrupted),
         cmocka_unit_test(a_dry_run_measures_nothing),
+        cmocka_unit_test(where_a_baseline_alone_computes_a_workload_it_is_named),
     };
     int failed;
 

@@ -13,6 +13,7 @@
 
 #define MAX_ELEMS (((int64_t)1 << 31) - 1)
 #define MAX_FILE_TEXT ((size_t)1 << 20)
+#define FOLD_GROUP 64  /* work-items */
 #define MAX_SPLITS 128 /* values of a knob over divisors */
 #define MAX_SPREAD 4   /* knobs of a spread */
 
@@ -207,9 +208,30 @@ void build_launch(struct build *b, enum launch_phase phase, const char *kernel, 
         b->p->needs_work_group = items;
 }
 
+int build_fold_zero(struct build *b, int64_t n_rows, int64_t n_terms)
+{
+    const int zero = build_tensor(b, "zero"), bias = build_tensor(b, "bias");
+    const int64_t most = build_max_side(b->d, 0), group = most < FOLD_GROUP ? most : FOLD_GROUP;
+
+    if (zero < 0)
+        return -1;
+    b->bias = build_buffer(b, "folded", ROLE_PACKED, DTYPE_I32, CEIL(n_rows, 4) * 4 + 4);
+    if (bias < 0)
+        build_define(b, "EPI_BIAS", 1);
+    build_defines(b, (const struct build_define[]){{"FOLDED", bias < 0 ? 1 : 2},
+                                                   {"FOLD_K", n_rows},
+                                                   {"FOLD_TERMS", n_terms},
+                                                   {"FOLD_ITEMS", group},
+                                                   {NULL, 0}});
+    build_launch(b, PHASE_PACK, "fold_zero", (const int64_t[]){CEIL(n_rows, group), 1, 1},
+                 (const int64_t[]){group, 1, 1}, (const int[]){1, b->bias, zero, bias, -1});
+    return b->bias;
+}
+
 void build_last_launch(struct build *b, const char *kernel, const int64_t grid[3], const int64_t block[3],
                        const int *buffers)
 {
+    enum { BIAS = 1 };
     static const char *const names[] = {"y", "bias", "residual", "scale", "sum_scale", "zero"};
     int all[PROGRAM_MAX_ARGS];
     size_t n = 0;
@@ -219,7 +241,9 @@ void build_last_launch(struct build *b, const char *kernel, const int64_t grid[3
         all[n++] = *buffers;
     }
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (build_tensor(b, names[i]) >= 0)
+        if (i == BIAS && b->bias)
+            all[n++] = b->bias;
+        else if (build_tensor(b, names[i]) >= 0)
             all[n++] = build_tensor(b, names[i]);
     assert(n < PROGRAM_MAX_ARGS);
     all[n] = -1;

@@ -27,6 +27,7 @@ struct build {
     struct blobs *blobs;
     struct why *why;
     enum err e;
+    int bias; /* the buffer that is added as bias in place of the workload's own; 0: none */
 };
 
 /* A knob's or quantity's value in this config. */
@@ -66,6 +67,11 @@ void build_launch(struct build *b, enum launch_phase phase, const char *kernel, 
  * tensors) to its buffers. */
 void build_last_launch(struct build *b, const char *kernel, const int64_t grid[3], const int64_t block[3],
                        const int *buffers);
+
+/* Of bytes with a zero point, in a module with gemm/fold_zero.clh: what has to be added to sums of x times w, [n_rows]
+ * of n_terms products, in place of the bias; tells the buffer of AROUND_PARAM. -1 for other dtypes, which need nothing.
+ */
+int build_fold_zero(struct build *b, int64_t n_rows, int64_t n_terms);
 
 struct build_named {
     const char *name;

@@ -54,9 +54,9 @@ static enum err add_unit(struct space *s, const struct device_desc *d, struct wh
     return d->kind == DEVICE_CPU ? build_constants(s, unit, why) : build_knobs(s, unit_knobs, why);
 }
 
-static enum err add_rest(struct space *s, const struct device_desc *d, struct why *why)
+static enum err add_rest(struct space *s, enum dtype x, const struct device_desc *d, struct why *why)
 {
-    enum err e = dot_add_knob(s, d, DOT_SCALARS, DTYPE_I8, false, why);
+    enum err e = dot_add_knob(s, d, DOT_SCALARS, x, false, why);
 
     if (!e)
         e = build_quantities(s, staged, why);
@@ -65,7 +65,7 @@ static enum err add_rest(struct space *s, const struct device_desc *d, struct wh
     return e ? e : build_constraints(s, constraints, why);
 }
 
-enum err i8_space(const struct conv_shape *z, bool matrix, const struct device_desc *d, struct space *s,
+enum err i8_space(const struct conv_shape *z, enum dtype x, bool matrix, const struct device_desc *d, struct space *s,
                   struct why *why)
 {
     const int64_t k4 = z->k / z->groups / 4, c4 = z->c / z->groups / 4;
@@ -93,7 +93,7 @@ enum err i8_space(const struct conv_shape *z, bool matrix, const struct device_d
 
     if (!e)
         e = strips_add_knobs(s, &form, z, d, why);
-    return e ? e : add_rest(s, d, why);
+    return e ? e : add_rest(s, x, d, why);
 }
 
 /* A CPU: one item a group. */
@@ -117,7 +117,7 @@ void i8_program(struct build *b, const struct conv_shape *z, bool matrix)
 {
     const int x4 = z->x_lanes > 1 ? 0 : build_buffer(b, "x4", ROLE_SCRATCH, DTYPE_I32, z->n * z->c / 4 * z->h * z->w);
     struct conv_pack pack;
-    int wp;
+    int wp, around;
 
     assert(z->k % 4 == 0 && z->c / z->groups % 4 == 0); /* by fours */
     build_module(b, "conv2d/i8.cl");
@@ -128,10 +128,11 @@ void i8_program(struct build *b, const struct conv_shape *z, bool matrix)
     if (matrix)
         build_define(b, "MATRIX", 1);
     wp = strips_pack_weights(b, DTYPE_I32);
+    around = build_fold_zero(b, z->k, z->c / z->groups * z->r * z->s);
     if (z->x_lanes == 1)
         build_launch(b, PHASE_RUN, "i8_pack_x", (const int64_t[]){CEIL(z->h * z->w, pack.run), z->c / 4, z->n},
                      (const int64_t[]){pack.group, 1, 1}, (const int[]){0, x4, -1});
-    strips_launch(b, z, "conv2d_i8", (const int[]){x4, wp, -1});
+    strips_launch(b, z, "conv2d_i8", (const int[]){x4, wp, around, -1});
 }
 
 static enum fit fit_conv(const char *id, bool grouped, const struct workload *w, const struct device_desc *d,
@@ -139,15 +140,17 @@ static enum fit fit_conv(const char *id, bool grouped, const struct workload *w,
 {
     const struct conv_shape z = conv_shape_of(w);
 
-    if (w->dtype != DTYPE_I8)
-        why_set(why, ERR_UNSUPPORTED, "%s computes dtype i8, not %s", id, dtype_name(w->dtype));
+    if (!dtype_is_bytes(w->dtype))
+        why_set(why, ERR_UNSUPPORTED, "%s computes dtype i8 or u8, not %s", id, dtype_name(w->dtype));
     else if ((z.groups > 1) != grouped)
         why_set(why, ERR_UNSUPPORTED, "conv2d/i8 computes one group, conv2d/group_i8 groups > 1; not groups=%lld",
                 (long long)z.groups);
-    else if (!conv_within(id, CONV_I8 | CONV_GROUPS | CONV_LAYOUTS | CONV_EPILOGUE, w, why) &&
-             !i8_by_fours(
-                 id, grouped ? "conv2d/group and conv2d/i8_tile take it" : "conv2d/direct and conv2d/i8_tile take it",
-                 &z, why))
+    else if (!conv_within(id, CONV_I8 | CONV_U8 | CONV_GROUPS | CONV_LAYOUTS | CONV_EPILOGUE, w, why) &&
+             !i8_by_fours(id,
+                          w->dtype == DTYPE_U8 ? "conv2d/implicit_gemm and conv2d/i8_tile take it"
+                          : grouped            ? "conv2d/group and conv2d/i8_tile take it"
+                                               : "conv2d/direct and conv2d/i8_tile take it",
+                          &z, why))
         return d->kind == DEVICE_CPU ? FIT_POSSIBLE : FIT_GOOD;
     return FIT_NONE;
 }
@@ -166,7 +169,7 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
 {
     const struct conv_shape z = conv_shape_of(w);
 
-    return i8_space(&z, false, d, s, why);
+    return i8_space(&z, w->dtype, false, d, s, why);
 }
 
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
@@ -188,7 +191,7 @@ const struct template conv2d_i8 = {
     .id = "conv2d/i8",
     .stages = true,
     .version = 7,
-    .summary = "GPU: int8 by fours of channels, tiles in local memory",
+    .summary = "GPU: i8 and u8 by fours of channels, tiles in local memory",
     .fit = fit,
     .space = space,
     .fallback = fallback,

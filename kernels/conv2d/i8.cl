@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* i8.cl - y[n,k,p,q] = sum over c,r,s of x[n,c0+c,p*SH+r*DH-PT,q*SW+s*DW-PL] * w[k,c,r,s], int8 with int32 sums, tiles in local memory;
- * all layouts, groups and epilogues. For GPUs. Channels by fours: one product (gemm/dot.clh) multiplies four of an input pixel
+/* i8.cl - y[n,k,p,q] = sum over c,r,s of x[n,c0+c,p*SH+r*DH-PT,q*SW+s*DW-PL] * w[k,c,r,s], int8, or x unsigned with a zero point
+ * (UNSIGNED, gemm/fold_zero.clh), with int32 sums, tiles in local memory; all layouts, groups and epilogues. For GPUs. Channels by fours: one product (gemm/dot.clh) multiplies four of an input pixel
  * by four of a weight. CG and KG are multiples of four.
  * x: as stored by 4, 8 or 16 channels, or packed to [n][c/4][h][w][4].
  * Tiles, knobs and launch: conv/strips.clh and strips_ahead.clh, with channels f and c counted by fours; DOT.
@@ -9,6 +9,7 @@
  * Launch of packing x: local (PACK_WG, 1, 1), groups (ceil(H*W / PACK_RUN), C/4, NB). */
 #include "conv/conv.clh"
 #include "gemm/dot.clh"
+#include "gemm/fold_zero.clh"
 #define HELD_TYPE int
 #include "gemm/held.clh"
 #ifdef MATRIX
@@ -34,6 +35,14 @@
 #define UNIT N_UNIT
 #define WORD int
 #define XLW (XL == 1 ? 1 : XL / 4)
+
+#ifdef FOLDED
+#define KNOW_OUTSIDE const int outside = around[FOLD_LINE]
+#define OUTSIDE outside
+#define OUTSIDE_SUM outside
+#else
+#define KNOW_OUTSIDE
+#endif
 
 /* Four channels of a weight. */
 DEVICE int weight_word(GLOBAL const char *w, int k, int c, int r, int s)
@@ -61,8 +70,9 @@ KERNEL WG_SIZE(PACK_WG, 1, 1) i8_pack_x(GLOBAL const char *RESTRICT x, GLOBAL in
 }
 #endif
 
-KERNEL WG_SIZE(LX, LY, LZ) conv2d_i8(GLOBAL const int *RESTRICT x, GLOBAL const int *RESTRICT wp, OUT_PARAMS)
+KERNEL WG_SIZE(LX, LY, LZ) conv2d_i8(GLOBAL const int *RESTRICT x, GLOBAL const int *RESTRICT wp, AROUND_PARAM OUT_PARAMS)
 {
+    KNOW_OUTSIDE;
     STAGES_LOCAL;
     STRIPS_PLACE;
     GLOBAL const int *STEPPED weights = W_FIRST;

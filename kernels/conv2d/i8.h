@@ -13,7 +13,7 @@
 enum err i8_by_fours(const char *template_id, const char *others, const struct conv_shape *z, struct why *why);
 
 /* Members of struct template; `z` with all sizes and lanes, c = x_lanes and k = y_lanes for a matrix. */
-enum err i8_space(const struct conv_shape *z, bool matrix, const struct device_desc *d, struct space *s,
+enum err i8_space(const struct conv_shape *z, enum dtype x, bool matrix, const struct device_desc *d, struct space *s,
                   struct why *why);
 enum err i8_fallback(const struct conv_shape *z, bool matrix, const struct device_desc *d, const struct space *s,
                      struct config *out);

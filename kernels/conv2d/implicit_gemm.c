@@ -12,13 +12,13 @@
 #include <stdint.h>
 #include <string.h>
 
-#define CAPS (CONV_F16 | CONV_BF16 | CONV_I8 | CONV_GROUPS | CONV_LAYOUTS | CONV_NHWC | CONV_EPILOGUE)
+#define CAPS (CONV_F16 | CONV_BF16 | CONV_I8 | CONV_U8 | CONV_GROUPS | CONV_LAYOUTS | CONV_NHWC | CONV_EPILOGUE)
 #define MOST_WINDOW 32 /* rows or columns, bits of a word */
 
 /* Channels of an input pixel that a word of it holds, and words that lie together before a jump. */
 static int64_t channels_of_word(const struct workload *w)
 {
-    return w->dtype == DTYPE_I8 ? 4 : 1;
+    return dtype_is_bytes(w->dtype) ? 4 : 1;
 }
 
 static int64_t words_together(const struct workload *w, const struct conv_shape *z)
@@ -133,7 +133,7 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
 {
     static const int64_t stages[] = {1, 2, 3, 4};
     const struct conv_shape z = conv_shape_of(w);
-    const bool words = w->dtype == DTYPE_I8;
+    const bool words = dtype_is_bytes(w->dtype);
     const struct build_named constants[] = {{"size_words", (double)words_of_group(w, &z)},
                                             {"words_together", (double)words_together(w, &z)},
                                             {"word_bytes", words ? 4 : (double)dtype_bytes(w->dtype)},
@@ -147,7 +147,7 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
     if (!e)
         e = build_constants(s, constants, why);
     if (!e && words)
-        e = dot_add_knob(s, d, DOT_SCALARS, DTYPE_I8, false, why);
+        e = dot_add_knob(s, d, DOT_SCALARS, w->dtype, false, why);
     if (!e)
         e = build_knobs(s, knobs, why);
     if (!e)
@@ -340,10 +340,10 @@ static int packed_input(struct build *b, const struct conv_shape *z)
 static void program(struct build *b)
 {
     const struct conv_shape z = conv_shape_of(b->w);
-    const bool words = b->w->dtype == DTYPE_I8;
+    const bool words = dtype_is_bytes(b->w->dtype);
     const int64_t bytes = build_int(b, "tile_bytes");
     const bool dynamic = bytes > build_max_local(b->d);
-    int wp, x;
+    int wp, x, around;
 
     assert(build_int(b, "terms") % build_int(b, "ks") == 0);
     build_module(b, "conv2d/implicit_gemm.cl");
@@ -357,9 +357,10 @@ static void program(struct build *b)
     if (dynamic)
         build_define(b, "DYN_LOCAL", 1);
     wp = packed_weights(b, &z, words ? DTYPE_I32 : b->w->dtype);
+    around = build_fold_zero(b, z.k, z.c / z.groups * z.r * z.s);
     x = words && z.x_lanes == 1 ? packed_input(b, &z) : 0;
     split_last_launch(b, &z, "conv_implicit_gemm", (const int64_t[]){build_int(b, "groups"), 1, 1},
-                      (const int64_t[]){build_int(b, "work_items"), 1, 1}, (const int[]){x, wp, -1});
+                      (const int64_t[]){build_int(b, "work_items"), 1, 1}, (const int[]){x, wp, around, -1});
     for (size_t i = 0; !b->e && dynamic && i < b->p->n_launches; i++)
         if (strcmp(b->p->launches[i].kernel, "conv_implicit_gemm") == 0)
             b->p->launches[i].dyn_local = bytes;

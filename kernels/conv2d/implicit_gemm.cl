@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* implicit_gemm.cl - y[n,k,p,q] = sum over c,r,s of x[n,c0+c,p*SH+r*DH-PT,q*SW+s*DW-PL] * w[k,c,r,s] as a product of
- * matrices whose second factor, the patches of x, is never written out; f32 f16 bf16 i8, all layouts, groups and epilogues.
+ * matrices whose second factor, the patches of x, is never written out; f32 f16 bf16 i8 u8, all layouts, groups and epilogues.
  * For GPUs.
  * A word is an element, or of i8 four channels of a pixel (gemm/dot.clh): x as it lies (packed to [n][ceil(c/4)][h][w][4] from
  * nchw), wp[group][tile of MT][step][row][MT], zero beyond the last channels. A group of work-items computes MT output channels
@@ -38,12 +38,17 @@
 #define MULTIPLY(a, b, acc)                                                                                            \
     UNROLL                                                                                                             \
     for (int l_ = 0; l_ < VEC; l_++)                                                                                   \
-    (acc)[l_] = DOT4((a), (b)[l_], (acc)[l_])
+    (acc)[l_] = DOT4((b)[l_], (a), (acc)[l_])
 #else
 #define WORD ELEM
 #define CW CG
 #define XLW XL
 #define MULTIPLY(a, b, acc) PRIVATE_VSTORE(VFMA(VSET(a), PRIVATE_VLOAD(b), PRIVATE_VLOAD(acc)), acc)
+#endif
+#include "gemm/fold_zero.clh"
+#ifdef FOLDED
+#define STAGE_OUTSIDE around[FOLD_LINE]
+#define STAGE_LINE (around + FOLD_LINE)
 #endif
 #include "gemm/stages.clh"
 
@@ -271,7 +276,7 @@ DEVICE uint inside(int from, int step, int n, int size)
 #define GEMM_GROUP WG_SIZE(ITEMS, 1, 1)
 #endif
 
-KERNEL GEMM_GROUP conv_implicit_gemm(GLOBAL const WORD *RESTRICT x, GLOBAL const WORD *RESTRICT wp, OUT_PARAMS)
+KERNEL GEMM_GROUP conv_implicit_gemm(GLOBAL const WORD *RESTRICT x, GLOBAL const WORD *RESTRICT wp, AROUND_PARAM OUT_PARAMS)
 {
     const int id = LID(0), item = id % SLICE, slice = id / SLICE, tx = TX_OF(item), ty = TY_OF(item);
     const int group = GRP(0) / TILES % GROUPS, tile = GRP(0) % TILES;

@@ -105,7 +105,7 @@ static void program(struct build *b)
     const int64_t packed = z.k * k_bytes / (int64_t)dtype_bytes(b->w->dtype);
     const int wp = build_buffer(b, "wp", ROLE_PACKED, b->w->dtype, packed);
     const int taps = build_buffer(b, "taps", ROLE_PACKED, DTYPE_I32, chunks * (z.r + z.s > 31 ? 4 : 2));
-    int x;
+    int x, around;
 
     build_module(b, "conv2d/mma.cl");
     conv_define_shape(b, &z);
@@ -113,14 +113,15 @@ static void program(struct build *b)
     build_define(b, "PACK_X", packs_x(&z, b->w->dtype));
     make(b, PHASE_PACK, "conv_mma_pack", CEIL(packed, 128), 128, (const int[]){1, wp, -1});
     make(b, PHASE_PACK, "conv_mma_taps", CEIL(chunks, 128), 128, (const int[]){taps, -1});
+    around = build_fold_zero(b, z.k, z.c / z.groups * z.r * z.s);
     x = packed_x(b, &z);
-    mma_launch(b, "conv_mma", (const int[]){x, wp, taps, -1}, z.n * z.k * z.p * z.q);
+    mma_launch(b, "conv_mma", (const int[]){x, wp, taps, around, -1}, z.n * z.k * z.p * z.q);
 }
 
 const struct template conv2d_mma = {
     .id = "conv2d/mma",
     .version = 4,
-    .summary = "CUDA, sm_75 and up: tensor cores on f16, bf16 and i8, patches by a table of taps",
+    .summary = "CUDA, sm_75 and up: tensor cores on f16, bf16, i8 and u8, patches by a table of taps",
     .fit = fit,
     .space = space,
     .fallback = fallback,

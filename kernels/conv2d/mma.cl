@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mma.cl - CUDA: a convolution as an implicit product of matrices by tensor cores (gemm/mma.clh), f16 bf16 i8, all layouts,
+/* mma.cl - CUDA: a convolution as an implicit product of matrices by tensor cores (gemm/mma.clh), f16 bf16 i8 u8, all layouts,
  * groups, strides, dilations and epilogues. Rows of A are pixels (n,p,q), rows of B output channels of a group; k counts taps
  * (r,s) and within them the group's channels, padded to 16 bytes (CGP), so that a chunk of 16 bytes lies in one tap.
  * wp[K][R][S][CGP], filled up to whole KT, and taps[chunk of k] are made at load: where a chunk lies in the input, seen from a
@@ -10,6 +10,7 @@
 #if defined(TUNE_CUDA) && DT != 0 /* tensor cores have no f32 */
 #include "conv/conv.clh"
 #include "gemm/mma_bring.clh"
+#include "gemm/fold_zero.clh"
 #ifndef PACK_X
 #define PACK_X 0
 #endif
@@ -48,6 +49,13 @@ KERNEL WG_SIZE(128, 1, 1) conv_mma_pack(GLOBAL const ELEM *RESTRICT w, GLOBAL EL
     if (k < K)
         wp[i] = c < CG && tap < R * S ? w[W_AT(k, c, tap / S, tap % S)] : ELEM();
 }
+
+/* Of bytes with a zero point that is what lies outside, where windows reach there. */
+#if defined(FOLDED) && (PT > 0 || PL > 0 || (P - 1) * SH + (R - 1) * DH - PT >= H || (Q - 1) * SW + (S - 1) * DW - PL >= W)
+#define ZEROS_APART 1
+#else
+#define ZEROS_APART 0
+#endif
 
 /* More than there are, so that the stages that are under way can be asked for: without cp.async one more is, in
  * registers. */
@@ -103,6 +111,9 @@ struct A_FEED {
     WINDOW_BITS outside[CHUNKS_OF(MT)];  /* its rows and columns that do */
     const TAP *tap;
     TAP now;
+#if ZEROS_APART
+    const BYTE *zeros;
+#endif
     MEMBER A_FEED(const ELEM *x, const TAP *taps, int first_pixel, int first_k)
     {
         tap = taps + first_k / 16 + LID(0) % ROW_CHUNKS;
@@ -123,8 +134,15 @@ struct A_FEED {
     }
     MEMBER const BYTE *chunk(int i, int *there) const
     {
-        *there = (outside[i] & now.need) == 0 ? 16 : 0;
+        const bool inside = (outside[i] & now.need) == 0;
+
+#if ZEROS_APART
+        *there = 16;
+        return inside ? window[i] + now.offset : zeros;
+#else
+        *there = inside ? 16 : 0;
         return window[i] + now.offset;
+#endif
     }
     MEMBER void next() /* wanted a stage later */
     {
@@ -146,10 +164,10 @@ typedef row_feed<KG, NT, K_BYTES> B_FEED;
 
 #if SPLIT > 1
 KERNEL CONV_GROUP conv_mma(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT wp,
-                           GLOBAL const TAP *RESTRICT taps, GLOBAL MMA_SUM *RESTRICT part)
+                           GLOBAL const TAP *RESTRICT taps, AROUND_PARAM GLOBAL MMA_SUM *RESTRICT part)
 #else
 KERNEL CONV_GROUP conv_mma(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT wp,
-                           GLOBAL const TAP *RESTRICT taps, Y_PARAMS)
+                           GLOBAL const TAP *RESTRICT taps, AROUND_PARAM Y_PARAMS)
 #endif
 {
     const int tile = GRP(0) % TILES, group = GRP(0) / TILES % GROUPS, slice = GRP(0) / TILES / GROUPS;
@@ -163,7 +181,11 @@ KERNEL CONV_GROUP conv_mma(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RES
     place_tile(tile, A_TILES, B_TILES, &pixel0, &k0);
     pixel0 *= MT;
     k0 *= NT;
-    multiply_tiles(acc, A_FEED(x + A_AT(0, group * AG, 0, 0), taps, pixel0, first * KT),
+    A_FEED pixels(x + A_AT(0, group * AG, 0, 0), taps, pixel0, first * KT);
+#if ZEROS_APART
+    pixels.zeros = one_pointer(around + FOLD_LINE);
+#endif
+    multiply_tiles(acc, pixels,
                    B_FEED(wp + (long)group * KG * K_ELEMS, k0, first * KT), steps);
 #if SPLIT > 1
 #define PUT_RUN(at, k, run) STORE_RUN(part + slice * Y_ELEMS + (at), run)

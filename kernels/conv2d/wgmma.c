@@ -18,17 +18,26 @@ static int64_t pixel_bytes(const struct workload *w, const struct conv_shape *z)
     return z->c * (int64_t)dtype_bytes(w->dtype);
 }
 
+/* Do windows reach beyond the image? */
+static bool reaches_out(const struct conv_shape *z)
+{
+    return z->top > 0 || z->left > 0 || (z->p - 1) * z->stride_h + (z->r - 1) * z->dil_h - z->top >= z->h ||
+           (z->q - 1) * z->stride_w + (z->s - 1) * z->dil_w - z->left >= z->w;
+}
+
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
     const char *const id = "conv2d/wgmma";
     const struct conv_shape z = conv_shape_of(w);
 
-    if (conv_within(id, CONV_F16 | CONV_BF16 | CONV_I8 | CONV_NHWC | CONV_EPILOGUE, w, why))
+    if (conv_within(id, CONV_F16 | CONV_BF16 | CONV_I8 | CONV_U8 | CONV_NHWC | CONV_EPILOGUE, w, why))
         return FIT_NONE;
     if (w->dtype == DTYPE_F32)
-        why_set(why, ERR_UNSUPPORTED, "%s computes f16, bf16 and i8, not f32", id);
+        why_set(why, ERR_UNSUPPORTED, "%s computes f16, bf16, i8 and u8, not f32", id);
     else if (z.layout != IMAGES_NHWC)
         why_set(why, ERR_UNSUPPORTED, "%s computes layout=nhwc", id);
+    else if (w->dtype == DTYPE_U8 && reaches_out(&z))
+        why_set(why, ERR_UNSUPPORTED, "%s computes u8 without padding: around images its boxes have zeros", id);
     else if (!cuda_arch_has(d, "wgmma"))
         why_set(why, ERR_UNSUPPORTED, "%s needs a CUDA device of sm_90, with products of warpgroups", id);
     else if (pixel_bytes(w, &z) % PIXEL_ALIGNED)
@@ -136,13 +145,14 @@ static void program(struct build *b)
     conv_define_shape(b, &z);
     build_launch(b, PHASE_PACK, "conv_wgmma_pack", (const int64_t[]){CEIL(packed, 128), 1, 1},
                  (const int64_t[]){128, 1, 1}, (const int[]){1, wp, -1});
+    (void)build_fold_zero(b, z.k, z.c * z.r * z.s);
     wgmma_launch(b, wp, z.k);
 }
 
 const struct template conv2d_wgmma = {
     .id = "conv2d/wgmma",
     .version = 1,
-    .summary = "CUDA, sm_90: nhwc by warpgroups on f16, bf16 and i8, boxes of pixels brought by the copy engine",
+    .summary = "CUDA, sm_90: nhwc by warpgroups on f16, bf16, i8 and u8, boxes of pixels brought by the copy engine",
     .fit = fit,
     .space = space,
     .fallback = fallback,

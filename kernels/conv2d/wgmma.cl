@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* wgmma.cl - CUDA, sm_90a: a convolution in nhwc as an implicit product of matrices by warpgroups (gemm/wgmma_tiles.clh),
- * f16 bf16 i8, one group, all epilogues. Rows of x are output pixels: a tile is BN images x BH rows x BW columns of
+ * f16 bf16 i8, u8 where no window reaches beyond the image, one group, all epilogues. Rows of x are output pixels: a tile is BN images x BH rows x BW columns of
  * them, for which the copy engine brings the same box of the input for each tap (r,s) and 128 bytes of channels, zeros
  * outside of the image; y has an output pixel's K channels in a row. wp[K][R][S][channels in whole 128 bytes].
  * Knobs: BN BH BW; the others as in gemm/wgmma.cl. Launch: as there, tiles of MT = BN BH BW pixels by NT channels. */
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL) && DT != 0
 #include "conv/conv.clh"
+#include "gemm/fold_zero.clh"
 #ifndef BW
 #define BN 1
 #define BH 8

@@ -28,18 +28,17 @@ static struct conv_shape row_of(const struct workload *w)
                                .y_lanes = a.n};
 }
 
-static bool is_bytes(const char *id, unsigned caps, const struct workload *w, struct why *why)
+static bool is_bytes(const char *id, const struct workload *w, struct why *why)
 {
     if (dtype_is_bytes(w->dtype))
-        return !dense_within(id, DENSE_I8 | DENSE_EPILOGUE | caps, w, why);
-    why_set(why, ERR_UNSUPPORTED, "%s computes dtype i8%s, not %s", id, caps & DENSE_U8 ? " or u8" : "",
-            dtype_name(w->dtype));
+        return !dense_within(id, DENSE_I8 | DENSE_U8 | DENSE_EPILOGUE, w, why);
+    why_set(why, ERR_UNSUPPORTED, "%s computes dtype i8 or u8, not %s", id, dtype_name(w->dtype));
     return false;
 }
 
 static enum fit fit_tile(const struct workload *w, const struct device_desc *d, struct why *why)
 {
-    if (!is_bytes("dense/dense_i8_tile", DENSE_U8, w, why) ||
+    if (!is_bytes("dense/dense_i8_tile", w, why) ||
         gemm_not_cuda("dense/dense_i8_tile", "dense/dense_i8, dense/mma", d, why))
         return FIT_NONE;
     return d->kind == DEVICE_CPU ? FIT_GOOD : FIT_POSSIBLE;
@@ -71,7 +70,7 @@ static enum fit fit_amx(const struct workload *w, const struct device_desc *d, s
 {
     const struct conv_shape z = row_of(w);
 
-    return is_bytes("dense/dense_i8_amx", DENSE_U8, w, why) ? i8_amx_fit("dense/dense_i8_amx", &z, d, why) : FIT_NONE;
+    return is_bytes("dense/dense_i8_amx", w, why) ? i8_amx_fit("dense/dense_i8_amx", &z, d, why) : FIT_NONE;
 }
 
 static enum err space_amx(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
@@ -100,8 +99,7 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
 {
     const struct conv_shape z = row_of(w);
 
-    if (!is_bytes("dense/dense_i8", 0, w, why) ||
-        i8_by_fours("dense/dense_i8", "dense/dense_i8_tile takes it", &z, why))
+    if (!is_bytes("dense/dense_i8", w, why) || i8_by_fours("dense/dense_i8", "dense/dense_i8_tile takes it", &z, why))
         return FIT_NONE;
     return d->kind == DEVICE_CPU ? FIT_POSSIBLE : FIT_GOOD;
 }
@@ -110,7 +108,7 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
 {
     const struct conv_shape z = row_of(w);
 
-    return i8_space(&z, true, d, s, why);
+    return i8_space(&z, w->dtype, true, d, s, why);
 }
 
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
@@ -132,7 +130,7 @@ const struct template dense_i8 = {
     .id = "dense/dense_i8",
     .stages = true,
     .version = 7,
-    .summary = "GPU: int8 by fours of k, tiles in local memory",
+    .summary = "GPU: i8 and u8 by fours of k, tiles in local memory",
     .fit = fit,
     .space = space,
     .fallback = fallback,

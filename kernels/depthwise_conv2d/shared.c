@@ -33,7 +33,8 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
 {
     const struct conv_shape z = conv_shape_of(w);
 
-    if (conv_within("depthwise_conv2d/shared", CONV_F16 | CONV_I8 | CONV_GROUPS | CONV_LAYOUTS | CONV_EPILOGUE, w, why))
+    if (conv_within("depthwise_conv2d/shared",
+                    CONV_F16 | CONV_I8 | CONV_U8 | CONV_GROUPS | CONV_LAYOUTS | CONV_EPILOGUE, w, why))
         return FIT_NONE;
     if (least_local_bytes(&z) > build_max_local(d)) {
         why_set(why, ERR_UNSUPPORTED,

@@ -55,12 +55,21 @@ DEVICE struct staged staged_next(struct staged a, int row0, int column0)
     return a;
 }
 
+/* Bytes with a zero point are staged without it, and packed weights, which lie as what x has, are signed. */
+#ifdef UNSIGNED
+#define ZERO_OF_X zero[0]
+#define WEIGHT_OF(v) ((v) << 24 >> 24)
+#else
+#define ZERO_OF_X 0
+#define WEIGHT_OF(v) (v)
+#endif
+
 /* Zero outside the image and from channel k_end on. */
-DEVICE SUM staged_value(GLOBAL const ELEM *x, int n, int k_end, struct staged a)
+DEVICE SUM staged_value(GLOBAL const ELEM *x, SUM zero_of_x, int n, int k_end, struct staged a)
 {
     if (a.k >= k_end || (uint)a.row >= H || (uint)a.column >= W)
         return (SUM)0;
-    return COUNTED ? LOAD1(x + a.at) : LOAD1(x + X_AT(n, a.k / KG, a.row, a.column));
+    return (COUNTED ? LOAD1(x + a.at) : LOAD1(x + X_AT(n, a.k / KG, a.row, a.column))) - zero_of_x;
 }
 
 KERNEL WG_SIZE(LX, LY, LZ) depthwise_shared(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT wp, Y_PARAMS)
@@ -80,7 +89,7 @@ KERNEL WG_SIZE(LX, LY, LZ) depthwise_shared(GLOBAL const ELEM *RESTRICT x, GLOBA
 
         UNROLL
         for (int i = 0; i < F_HELD; i++) {
-            held[i] = staged_value(x, n0, k_end, a);
+            held[i] = staged_value(x, (SUM)ZERO_OF_X, n0, k_end, a);
             a = staged_next(a, row0, column0);
         }
         UNROLL
@@ -98,7 +107,7 @@ KERNEL WG_SIZE(LX, LY, LZ) depthwise_shared(GLOBAL const ELEM *RESTRICT x, GLOBA
             UNROLL
             for (int f = 0; f < F_OWN; f++) {
                 const int own = OWN(f, F_T, F_R, ft);
-                const SUM weight = ws[(r * S + s) * W_ROW + own];
+                const SUM weight = WEIGHT_OF(ws[(r * S + s) * W_ROW + own]);
 
                 UNROLL
                 for (int i = 0; i < Y_OWN; i++)

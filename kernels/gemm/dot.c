@@ -36,7 +36,7 @@ static bool has(const struct device_desc *d, const char *word)
 
 static bool is_offered(const char *word, enum dtype x, bool exact_in_f32)
 {
-    return (exact_in_f32 || strcmp(word, "fma") != 0) && (x == DTYPE_U8 || strcmp(word, "usdot") != 0);
+    return (exact_in_f32 || strcmp(word, "fma") != 0) && strcmp(word, x == DTYPE_U8 ? "arm" : "usdot") != 0;
 }
 
 enum err dot_add_knob(struct space *s, const struct device_desc *d, enum dot_form form, enum dtype x, bool exact_in_f32,

@@ -9,12 +9,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#define MAX_INPUTS 3
+#define MAX_INPUTS 4
 
 /* Of a device's extensions, what multiplies the type; NULL = nothing does. */
 static const char *word_of(enum dtype t)
 {
-    return t == DTYPE_F16 ? "mma_f16" : t == DTYPE_BF16 ? "mma_bf16" : t == DTYPE_I8 ? "mma_i8" : NULL;
+    return t == DTYPE_F16 ? "mma_f16" : t == DTYPE_BF16 ? "mma_bf16" : dtype_is_bytes(t) ? "mma_i8" : NULL;
 }
 
 enum err mma_within(const char *id, const struct workload *w, const struct device_desc *d, struct why *why)
@@ -22,7 +22,7 @@ enum err mma_within(const char *id, const struct workload *w, const struct devic
     const char *word = word_of(w->dtype);
 
     if (!word)
-        return why_set(why, ERR_UNSUPPORTED, "%s computes f16, bf16 and i8, not %s", id, dtype_name(w->dtype));
+        return why_set(why, ERR_UNSUPPORTED, "%s computes f16, bf16, i8 and u8, not %s", id, dtype_name(w->dtype));
     if (!cuda_arch_has(d, word))
         return why_set(why, ERR_UNSUPPORTED, "%s needs a CUDA device with tensor cores for %s (%s)", id,
                        dtype_name(w->dtype), w->dtype == DTYPE_BF16 ? "sm_80 and up" : "sm_75 and up");
@@ -256,7 +256,7 @@ void mma_launch(struct build *b, const char *kernel, const int *inputs, int64_t 
         return;
     }
     buffers[n] =
-        build_buffer(b, "part", ROLE_SCRATCH, b->w->dtype == DTYPE_I8 ? DTYPE_I32 : DTYPE_F32, split * n_outputs);
+        build_buffer(b, "part", ROLE_SCRATCH, dtype_is_bytes(b->w->dtype) ? DTYPE_I32 : DTYPE_F32, split * n_outputs);
     snprintf(add, sizeof add, "%s_add", kernel);
     shared_launch(b, kernel, grid, block, buffers, false);
     build_last_launch(b, add, (const int64_t[]){CEIL(n_outputs, 128), 1, 1}, (const int64_t[]){128, 1, 1},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mma.cl - CUDA: y[b][m,n] = sum over k of x[b][m,k] * w[b][n,k] by tensor cores (mma.clh), f16 bf16 i8, all
+/* mma.cl - CUDA: y[b][m,n] = sum over k of x[b][m,k] * w[b][n,k] by tensor cores (mma.clh), f16 bf16 i8 u8, all
  * epilogues; x and w as they lie. WIDTH: bytes that pieces of rows are aligned to, 16 8 4 2 1; RUN: outputs that are
  * stored together, 1 2 4 8, a divisor of N.
  * Knobs: MT NT KT WM WN STAGES LDM AHEAD BAND; SPLIT of k: groups write part[SPLIT][b][m][n], then added up.
@@ -14,6 +14,7 @@
 #define K 16
 #endif
 #include "gemm/mma_bring.clh"
+#include "gemm/fold_zero.clh"
 #define K_BYTES (K * (int)sizeof(ELEM))
 #define RUN_ROWS 0
 

@@ -40,13 +40,14 @@ static void program(struct build *b)
     build_module(b, "gemm/mma.cl");
     gemm_define_shape(b, &z);
     mma_define(b, &shape);
+    (void)build_fold_zero(b, z.n, z.k);
     mma_launch(b, "gemm_mma", (const int[]){0, 1, -1}, z.b * z.m * z.n);
 }
 
 const struct template dense_mma = {
     .id = "dense/mma",
     .version = 5,
-    .summary = "CUDA, sm_75 and up: tensor cores on f16, bf16 and i8, tiles staged in shared memory",
+    .summary = "CUDA, sm_75 and up: tensor cores on f16, bf16, i8 and u8, tiles staged in shared memory",
     .fit = fit,
     .space = space,
     .fallback = fallback,

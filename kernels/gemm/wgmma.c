@@ -23,8 +23,8 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
 {
     const char *id = workload_has(w, "b") ? "batch_gemm/wgmma" : "dense/wgmma";
 
-    if (w->dtype != DTYPE_F16 && w->dtype != DTYPE_BF16 && w->dtype != DTYPE_I8) {
-        why_set(why, ERR_UNSUPPORTED, "%s computes f16, bf16 and i8, not %s", id, dtype_name(w->dtype));
+    if (w->dtype != DTYPE_F16 && w->dtype != DTYPE_BF16 && !dtype_is_bytes(w->dtype)) {
+        why_set(why, ERR_UNSUPPORTED, "%s computes f16, bf16, i8 and u8, not %s", id, dtype_name(w->dtype));
         return FIT_NONE;
     }
     if (!cuda_arch_has(d, "wgmma")) {
@@ -208,13 +208,14 @@ static void program(struct build *b)
 
     build_module(b, "gemm/wgmma.cl");
     gemm_define_shape(b, &z);
+    (void)build_fold_zero(b, z.n, z.k);
     wgmma_launch(b, 1, z.n);
 }
 
 const struct template dense_wgmma = {
     .id = "dense/wgmma",
     .version = 1,
-    .summary = "CUDA, sm_90: products of warpgroups on f16, bf16 and i8, tiles brought by the copy engine",
+    .summary = "CUDA, sm_90: products of warpgroups on f16, bf16, i8 and u8, tiles brought by the copy engine",
     .fit = fit,
     .space = space,
     .fallback = fallback,

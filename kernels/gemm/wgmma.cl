@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* wgmma.cl - CUDA, sm_90a: y[b][m,n] = sum over k of x[b][m,k] * w[b][n,k] by warpgroups (wgmma_tiles.clh), f16 bf16
- * i8, all epilogues; rows of whole 16 bytes, as they lie.
+ * i8 u8, all epilogues; rows of whole 16 bytes, as they lie.
  * Knobs: MT NT tile; WGS warpgroups; STAGES; CLUSTER 1 2 blocks; BAND tiles of m that are done together through all of
  * n; GATHER 1: stores of eight outputs, f16 and bf16, N a multiple of 8. VEC: 2, or 1 for an odd N. maps: 64 words a
  * group.
@@ -21,6 +21,7 @@
 #define GATHER 0
 #define BLOCKS 1
 #endif
+#include "gemm/fold_zero.clh"
 #define K_BYTES (K * (int)sizeof(ELEM))
 #define STEPS CEIL_DIV(K_BYTES, 128)
 #define M_UNITS CEIL_DIV(CEIL_DIV(M, MT), CLUSTER) /* tiles of a cluster */

@@ -449,7 +449,7 @@ static void a_dry_run_measures_nothing(void **state)
 /* The words name what computes it all the same. */
 static void where_a_baseline_alone_computes_a_workload_it_is_named(void **state)
 {
-    static const char *const args[] = {"run", "conv2d u8 n=1 c=4 h=5 w=5 k=8 r=1 s=1 layout=nhwc", "--dry-run", NULL};
+    static const char *const args[] = {"run", "conv2d u8 n=1 c=3 h=5 w=5 k=8 r=1 s=1 layout=nhwc", "--dry-run", NULL};
     struct buf said;
 
     (void)state;

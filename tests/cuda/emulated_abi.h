@@ -34,11 +34,13 @@ enum emu_mma {
     EMU_MMA_M8N8K16_S8,       /* s8 x s8 + s32 */
     EMU_MMA_M16N8K16_S8,      /* s8 x s8 + s32 */
     EMU_MMA_M16N8K32_S8,      /* s8 x s8 + s32 */
+    EMU_MMA_M8N8K16_U8_S8,    /* u8 x s8 + s32 */
+    EMU_MMA_M16N8K32_U8_S8,   /* u8 x s8 + s32 */
     EMU_N_MMA
 };
 
 /* wgmma.mma_async of m64: types of the operands. */
-enum emu_wgmma { TUNE_EMU_WGMMA_F16, TUNE_EMU_WGMMA_BF16, TUNE_EMU_WGMMA_S8 };
+enum emu_wgmma { TUNE_EMU_WGMMA_F16, TUNE_EMU_WGMMA_BF16, TUNE_EMU_WGMMA_S8, TUNE_EMU_WGMMA_U8_S8 };
 
 /* A tensor in global memory, dimension 0 innermost and counted in bytes, and the box that is brought of it: `box`
  * elements of each dimension, of which every step-th. */

@@ -289,6 +289,8 @@ TUNE_EMU_MMA(mma_m16n8k8_bf16, EMU_MMA_M16N8K8_BF16, float, 4, 2, 1)
 TUNE_EMU_MMA(mma_m8n8k16_s8, EMU_MMA_M8N8K16_S8, int, 2, 1, 1)
 TUNE_EMU_MMA(mma_m16n8k16_s8, EMU_MMA_M16N8K16_S8, int, 4, 2, 1)
 TUNE_EMU_MMA(mma_m16n8k32_s8, EMU_MMA_M16N8K32_S8, int, 4, 4, 2)
+TUNE_EMU_MMA(mma_m8n8k16_u8_s8, EMU_MMA_M8N8K16_U8_S8, int, 2, 1, 1)
+TUNE_EMU_MMA(mma_m16n8k32_u8_s8, EMU_MMA_M16N8K32_U8_S8, int, 4, 4, 2)
 #undef TUNE_EMU_MMA
 /* ldmatrix.sync.aligned.m8n8.xN(.trans).shared.b16: `row` is the address that this lane gives (generic pointer). */
 static inline void tune_emu_ldmatrix_x1(unsigned (&to)[1], const void *row, int transposed = 0,

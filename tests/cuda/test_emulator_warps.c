@@ -17,7 +17,7 @@
 struct form {
     const char *call;    /* of emulated_device.h */
     int m, k;            /* n is 8 */
-    const char *element; /* type of A and B in memory */
+    const char *element; /* what A and B are moved as */
     int lanes;           /* elements in a register */
     const char *sum;     /* type of C and D */
     const char *a_row, *a_column, *b_row;
@@ -39,6 +39,9 @@ static const struct form forms[] = {
     {"mma_m8n8k16_s8", 8, 16, "signed char", 4, "int", "g", "t * 4 + i", "t * 4 + i", 0},
     {"mma_m16n8k16_s8", 16, 16, "signed char", 4, "int", "i < 4 ? g : g + 8", "t * 4 + (i & 3)", "t * 4 + i", 0},
     {"mma_m16n8k32_s8", 16, 32, "signed char", 4, "int", "(i < 4 || (i >= 8 && i < 12)) ? g : g + 8",
+     "t * 4 + (i & 3) + (i < 8 ? 0 : 16)", "t * 4 + (i & 3) + (i < 4 ? 0 : 16)", 0},
+    {"mma_m8n8k16_u8_s8", 8, 16, "unsigned char", 4, "int", "g", "t * 4 + i", "t * 4 + i", 0},
+    {"mma_m16n8k32_u8_s8", 16, 32, "unsigned char", 4, "int", "(i < 4 || (i >= 8 && i < 12)) ? g : g + 8",
      "t * 4 + (i & 3) + (i < 8 ? 0 : 16)", "t * 4 + (i & 3) + (i < 4 ? 0 : 16)", 0},
 };
 
@@ -93,6 +96,12 @@ static double put(const struct form *f, void *to, int i, int number)
     return x;
 }
 
+static double put_unsigned(void *to, int i, int number)
+{
+    dtype_store(DTYPE_U8, to, (size_t)i, number % 256);
+    return number % 256;
+}
+
 static void check_form(const struct form *f)
 {
     CUcontext context = emulated_start("80");
@@ -102,7 +111,7 @@ static void check_form(const struct form *f)
     CUdeviceptr da, db, dc, dd;
 
     for (int i = 0; i < f->m * f->k; i++)
-        va[i] = put(f, a, i, 7 * i + i * i);
+        va[i] = strstr(f->call, "u8") ? put_unsigned(a, i, 7 * i + i * i) : put(f, a, i, 7 * i + i * i);
     for (int i = 0; i < f->k * 8; i++)
         vb[i] = put(f, b, i, 13 * i + 5 + i * i);
     for (int i = 0; i < f->m * 8; i++)
@@ -311,6 +320,7 @@ static CUresult run_dynamic(const char *text, unsigned block, unsigned dynamic, 
 
 static void warpgroups_multiply_swizzled_rows(void **state)
 {
+    enum { UNSIGNED_A = 3 };
     static const struct {
         const char *form, *type, *sum, *make;
         int size;
@@ -318,6 +328,7 @@ static void warpgroups_multiply_swizzled_rows(void **state)
         {"TUNE_EMU_WGMMA_F16", "unsigned short", "float", "tune_emu_float_to_half(x)", 2},
         {"TUNE_EMU_WGMMA_BF16", "unsigned short", "float", "__float_as_uint(x) >> 16", 2},
         {"TUNE_EMU_WGMMA_S8", "signed char", "int", "x", 1},
+        {"TUNE_EMU_WGMMA_U8_S8", "signed char", "int", "x", 1},
     };
     static float y[64 * 64];
 
@@ -338,7 +349,7 @@ static void warpgroups_multiply_swizzled_rows(void **state)
                     int sum = 0;
 
                     for (int k = 0; k < 128 / types[i].size; k++)
-                        sum += wgmma_value(m, k) * wgmma_value(64 + n, k);
+                        sum += (i == UNSIGNED_A ? wgmma_value(m, k) & 255 : wgmma_value(m, k)) * wgmma_value(64 + n, k);
                     if (y[m * 64 + n] != (float)(wait ? sum : 1000))
                         fail_msg("%s: row %d, column %d: %g, expected %d", types[i].form, m, n, (double)y[m * 64 + n],
                                  wait ? sum : 1000);

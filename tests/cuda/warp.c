@@ -11,18 +11,19 @@
 
 #include <string.h>
 
-enum operand { F16, BF16, S8 };
+enum operand { F16, BF16, S8, U8 };
 
 static const struct form {
     int m, k;
-    enum operand type;
+    enum operand type; /* of A; of B, too, but S8 beside U8 */
     bool half_sums;
 } forms[EMU_N_MMA] = {
     [EMU_MMA_M16N8K8_F16] = {16, 8, F16, false},     [EMU_MMA_M16N8K16_F16] = {16, 16, F16, false},
     [EMU_MMA_M16N8K16_BF16] = {16, 16, BF16, false}, [EMU_MMA_M16N8K8_BF16] = {16, 8, BF16, false},
     [EMU_MMA_M16N8K8_F16_F16] = {16, 8, F16, true},  [EMU_MMA_M16N8K16_F16_F16] = {16, 16, F16, true},
     [EMU_MMA_M8N8K16_S8] = {8, 16, S8, false},       [EMU_MMA_M16N8K16_S8] = {16, 16, S8, false},
-    [EMU_MMA_M16N8K32_S8] = {16, 32, S8, false},
+    [EMU_MMA_M16N8K32_S8] = {16, 32, S8, false},     [EMU_MMA_M8N8K16_U8_S8] = {8, 16, U8, false},
+    [EMU_MMA_M16N8K32_U8_S8] = {16, 32, U8, false},
 };
 
 #define N 8
@@ -35,9 +36,16 @@ struct fragments {
     const unsigned *a, *b, *c;
 };
 
+static bool is_bytes(enum operand type)
+{
+    return type == S8 || type == U8;
+}
+
 /* Element e of a register. */
 static double element(enum operand type, unsigned reg, int e)
 {
+    if (type == U8)
+        return (unsigned char)(reg >> 8 * e);
     if (type == S8)
         return (signed char)(reg >> 8 * e);
     return (double)(type == F16 ? half_to_float : bf16_to_float)((uint16_t)(reg >> 16 * e));
@@ -45,7 +53,7 @@ static double element(enum operand type, unsigned reg, int e)
 
 static int per_register(enum operand type)
 {
-    return type == S8 ? 4 : 2;
+    return is_bytes(type) ? 4 : 2;
 }
 
 static void gather_a(const struct form *f, void *const *lanes, double a[MAX_M][MAX_K])
@@ -67,7 +75,7 @@ static void gather_b(const struct form *f, void *const *lanes, double b[MAX_K][N
         for (int r = 0; r < n; r++)
             for (int e = 0; e < e_max; e++)
                 b[4 * e_max * r + e_max * (lane % 4) + e][lane / 4] =
-                    element(f->type, ((const struct fragments *)lanes[lane])->b[r], e);
+                    element(f->type == U8 ? S8 : f->type, ((const struct fragments *)lanes[lane])->b[r], e);
 }
 
 static double get_sum(const struct form *f, const unsigned *c, int i)
@@ -76,7 +84,7 @@ static double get_sum(const struct form *f, const unsigned *c, int i)
 
     if (f->half_sums)
         return element(F16, c[i / 2], i % 2);
-    if (f->type == S8)
+    if (is_bytes(f->type))
         return (int)c[i];
     memcpy(&x, &c[i], sizeof x);
     return (double)x;
@@ -88,13 +96,13 @@ static void put_sum(const struct form *f, unsigned *d, int i, double sum)
 
     if (f->half_sums)
         d[i / 2] = (d[i / 2] & (i % 2 ? 0xffffu : 0xffff0000u)) | (unsigned)half_from_float(x) << 16 * (i % 2);
-    else if (f->type == S8)
+    else if (is_bytes(f->type))
         d[i] = (unsigned)(int64_t)sum; /* wraps, as without .satfinite */
     else
         memcpy(&d[i], &x, sizeof x);
 }
 
-/* Sums in double: exact for s8 and close to whatever order a device takes for the others. */
+/* Sums in double: exact for bytes and close to whatever order a device takes for the others. */
 static void multiply(void *const *lanes, void *arg)
 {
     const struct form *f = arg;

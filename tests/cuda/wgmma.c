@@ -64,10 +64,17 @@ static const unsigned char *byte_of(unsigned long long d, int row, int k)
     return block_dynamic() + (plain ^ (plain >> 7 & 7) << 4);
 }
 
+static bool is_bytes(enum emu_wgmma form)
+{
+    return form == TUNE_EMU_WGMMA_S8 || form == TUNE_EMU_WGMMA_U8_S8;
+}
+
 static double element(enum emu_wgmma form, unsigned long long d, int row, int k)
 {
     uint16_t bits;
 
+    if (form == TUNE_EMU_WGMMA_U8_S8)
+        return (double)*byte_of(d, row, k);
     if (form == TUNE_EMU_WGMMA_S8)
         return (double)(signed char)*byte_of(d, row, k);
     memcpy(&bits, byte_of(d, row, 2 * k), sizeof bits);
@@ -79,7 +86,7 @@ static double get_sum(enum emu_wgmma form, unsigned bits)
     float x;
 
     memcpy(&x, &bits, sizeof x);
-    return form == TUNE_EMU_WGMMA_S8 ? (double)(int)bits : (double)x;
+    return is_bytes(form) ? (double)(int)bits : (double)x;
 }
 
 static unsigned bits_of_sum(enum emu_wgmma form, double sum)
@@ -88,7 +95,7 @@ static unsigned bits_of_sum(enum emu_wgmma form, double sum)
     unsigned bits;
 
     memcpy(&bits, &x, sizeof bits);
-    return form == TUNE_EMU_WGMMA_S8 ? (unsigned)(int64_t)sum : bits;
+    return is_bytes(form) ? (unsigned)(int64_t)sum : bits;
 }
 
 struct rows {
@@ -111,7 +118,7 @@ static void multiply(const struct product *x, void *const *lanes, int i_product)
 {
     static double a[16][MAX_K], b[MAX_N][MAX_K];
     const struct rows *first = lanes[0];
-    const int n_k = x->form == TUNE_EMU_WGMMA_S8 ? K_BYTES : K_BYTES / 2, row0 = first->warp % GROUP_WARPS * 16;
+    const int n_k = is_bytes(x->form) ? K_BYTES : K_BYTES / 2, row0 = first->warp % GROUP_WARPS * 16;
 
     note_rows(first->warp, x->a, row0, row0 + 16);
     note_rows(first->warp, x->b, 0, x->n);
@@ -119,7 +126,7 @@ static void multiply(const struct product *x, void *const *lanes, int i_product)
         for (int row = 0; row < 16; row++)
             a[row][k] = element(x->form, x->a, row0 + row, k);
         for (int column = 0; column < x->n; column++)
-            b[column][k] = element(x->form, x->b, column, k);
+            b[column][k] = element(x->form == TUNE_EMU_WGMMA_U8_S8 ? TUNE_EMU_WGMMA_S8 : x->form, x->b, column, k);
     }
     for (int lane = 0; lane < EMU_WARP; lane++) {
         const struct product *mine = &((const struct rows *)lanes[lane])->p->list[i_product];

@@ -10,6 +10,8 @@
 #define STRIDED "conv2d f32 n=2 c=24 h=15 w=14 k=40 r=1 s=1 stride=2,3 pad=1"
 #define GROUPED "conv2d f32 n=3 c=10 h=10 w=9 k=14 r=3 s=3 pad=1 groups=2"
 
+#define U8_SPLIT "conv2d u8 n=1 c=64 h=4 w=5 k=8 r=3 s=3 pad=1 layout=nchw4c epilogue=bias_relu_requant"
+
 static const char *const shapes[] = {
     "conv2d f32 n=1 c=64 h=4 w=5 k=10 r=3 s=3 pad=1 epilogue=bias_relu", /* few tiles, long sums: in several parts */
     "conv2d f32 n=3 c=12 h=9 w=11 k=8 r=3 s=3 stride=2 pad=1,0,2,1 groups=4",
@@ -19,6 +21,9 @@ static const char *const shapes[] = {
     "conv2d f32 n=2 c=40 h=8 w=10 k=96 r=1 s=1 epilogue=add",    /* pixels that come by fours */
     "conv2d f32 n=1 c=32 h=16 w=16 k=64 r=2 s=2",                /* whole tiles of channels */
     "conv2d i8 n=2 c=7 h=9 w=8 k=17 r=5 s=3 stride=2,1 pad=2,1", /* no fours */
+    U8_SPLIT,
+    "conv2d u8 n=2 c=7 h=9 w=8 k=17 r=5 s=3 stride=2,1 pad=2,1 epilogue=bias_relu", /* no fours */
+    "conv2d u8 n=1 c=16 h=8 w=7 k=18 r=2 s=1 pad=1,0 layout=nhwc epilogue=bias_requant",
     NHWC,
     STRIDED,
     "conv2d i8 n=1 c=32 h=11 w=12 k=24 r=1 s=3 stride=2 pad=0,1 layout=nchw4c epilogue=bias_requant",
@@ -53,6 +58,9 @@ static const struct mutant mutants[] = {
     {"conv2d/implicit_gemm", SHAPE, "missing last step", "step < steps; step++", "step < steps - 1; step++"},
     {"conv2d/implicit_gemm", SHAPE, "wrong pad", "% P * SH - PT", "% P * SH - PT + 1"},
     {"conv2d/implicit_gemm", SHAPE, "unguarded tail", "(KG % MT == 0 || (k) < KG)", "1"},
+    {"conv2d/implicit_gemm", U8_SPLIT, "padding without the zero point", "#define STAGE_OUTSIDE around[FOLD_LINE]",
+     "#define STAGE_OUTSIDE 0\n#undef STAGE_LINE"},
+    {"conv2d/implicit_gemm", U8_SPLIT, "unsigned weights", "DOT4((b)[l_], (a),", "DOT4((a), (b)[l_],"},
     {"conv2d/implicit_gemm", SHAPE, "r and s swapped", "tap / S, tap % S)", "tap % S, tap / S)"},
     {"conv2d/implicit_gemm", SHAPE, "uninitialised accumulator", "acc[i][j] = 0;", "acc[i][j] = y[0];"},
     {"conv2d/implicit_gemm", SHAPE, "columns outside", "columns_in[j] >> (s) & 1", "1"},

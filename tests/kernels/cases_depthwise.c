@@ -7,6 +7,7 @@
 #define WIDE "depthwise_conv2d f32 n=1 c=5 h=10 w=37 r=3 s=3 pad=1"
 #define BLOCKED "depthwise_conv2d f32 n=1 c=32 h=9 w=10 r=3 s=3 pad=1 layout=nchw16c"
 
+#define U8_SHARED "depthwise_conv2d u8 n=1 c=6 h=9 w=11 r=3 s=3 stride=2 pad=1 mult=2 epilogue=bias_relu_requant"
 #define NHWC "depthwise_conv2d f32 n=2 c=20 h=9 w=10 r=3 s=3 pad=1 layout=nhwc"
 
 static const char *const shapes[] = {
@@ -47,6 +48,7 @@ static const char *const shapes[] = {
                                                                                                             */
     "depthwise_conv2d u8 n=1 c=5 h=9 w=20 r=3 s=3 pad=1 epilogue=bias_requant_add_relu",
     "depthwise_conv2d u8 n=1 c=16 h=9 w=10 r=3 s=3 stride=2 pad=1 layout=nchw16c epilogue=bias_relu_requant",
+    U8_SHARED,
     "depthwise_conv2d f32 n=1 c=2 h=40 w=40 r=12 s=11 pad=5", /* more window than is unrolled */
     NULL,
 };
@@ -93,6 +95,8 @@ static const struct mutant mutants[] = {
     {"depthwise_conv2d/shared", SHAPE, "r and s swapped", "ws[(r * S + s) * W_ROW", "ws[(s * S + r) * W_ROW"},
     {"depthwise_conv2d/shared", SHAPE, "uninitialised accumulator", "acc[g][n][f][i][j] = 0",
      "acc[g][n][f][i][j] = LOAD1(y)"},
+    {"depthwise_conv2d/shared", U8_SHARED, "padding without the zero point", "return (SUM)0;", "return -zero_of_x;"},
+    {"depthwise_conv2d/shared", U8_SHARED, "unsigned weights", "((v) << 24 >> 24)", "(v)"},
     {"depthwise_conv2d/shared", SHAPE, "place in another row", "a.at += (uint)ROW_STEP * W - IW * COLUMN_STEP;", ""},
 
     {NULL, NULL, NULL, NULL, NULL},

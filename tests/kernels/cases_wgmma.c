@@ -20,6 +20,8 @@ static const char *const shapes[] = {
     "conv2d bf16 n=3 c=16 h=5 w=4 k=70 r=2 s=3 pad=1,0,0,2 dilation=1,2 layout=nhwc", /* tiles over images */
     "conv2d i8 n=2 c=144 h=13 w=9 k=33 r=3 s=3 stride=2,3 pad=1 layout=nhwc epilogue=bias_requant",
     ROWS_APART,
+    "conv2d u8 n=1 c=48 h=13 w=9 k=40 r=3 s=2 stride=1,2 layout=nhwc epilogue=bias_requant",
+    "dense u8 m=65 n=70 k=208 epilogue=bias_relu_requant",
     "conv2d f16 n=1 c=64 h=16 w=16 k=64 r=1 s=1 layout=nhwc epilogue=add_relu", /* whole tiles */
     NULL,
 };
@@ -40,6 +42,8 @@ static const struct mutant mutants[] = {
     {"dense/wgmma", "dense f16 m=64 n=72 k=128", "eights of the next lane", "n += LID(0) % 4 * 8;",
      "n += (LID(0) % 4 ^ 1) * 8;", NEEDED},
     {"dense/wgmma", DENSE, "one piece of k twice", "b_rows + (at + k * 2)", "b_rows + (at + k / 2 * 2)", NEEDED},
+    {"dense/wgmma", "dense u8 m=65 n=70 k=208 epilogue=bias_relu_requant", "weights beside the row's",
+     "FOLD_TERMS + i]", "FOLD_TERMS + i / 2]", NEEDED},
     {"batch_gemm/wgmma", BATCH, "wrong matrix", "at.b * N + at.n", "at.b / 2 * N + at.n", NEEDED},
     {"batch_gemm/wgmma", BATCH, "rows of the next warp", "LID(0) / 32 % 4 * 16", "(LID(0) / 32 + 1) % 4 * 16", NEEDED},
     {"batch_gemm/wgmma", BATCH, "missing last step", "step < STEPS; step++", "step < STEPS - 1; step++", NEEDED},

@@ -39,6 +39,7 @@
 #define TINY_PIXEL 0x1p-20
 #define LARGE_DEVIATION 0x1p52 /* of rows: squares beyond 1e30, and finite */
 #define LARGE_DEVIATION_F16 1024
+#define MOST_OF_SUMS (0x1p31 - 0x1p29)
 #define ROUNDED_UP (1.890625 / 300) /* times 300 a number whose sums of up to 32 halves are mostly rounded one way */
 #define LARGE_WEIGHT 30             /* whose products with inputs up to 1500 are below 65504 */
 #define BLOCKS_X (-100)             /* of inputs that are rounded by blocks, and the inverse of their weights' scales */
@@ -591,15 +592,30 @@ static void put_zeros(const struct workload *w, enum exact_data data, enum expec
         t->random.hi *= ANY_FRACTION;
 }
 
+/* Products of bytes that all have one sign come to less than 2^31 with what is added, up to 2^28. */
+static void bound_sums(const struct workload *w, struct tensor *t)
+{
+    const double largest = w->dtype == DTYPE_U8 ? 255 : 128; /* of x without its zero point */
+    const double most = floor(MOST_OF_SUMS / (largest * expect_products_in_a_sum(w)));
+
+    if (!dtype_is_bytes(w->dtype) || !expect_has_products(w) || !is(t, "w") || most >= 128)
+        return;
+    t->exact.lo = fmax(t->exact.lo, -most);
+    t->exact.hi = fmin(t->exact.hi, most);
+    t->random.lo = fmax(t->random.lo, -most);
+    t->random.hi = fmin(t->random.hi, most);
+}
+
 void expect_widen(const struct workload *w, enum exact_data data, enum expect_mode mode, struct tensor *t)
 {
     expect_change_exact(w, mode, t);
     if (expect_is_last(mode)) {
         expect_liken(w, data, mode, t);
-        return;
+    } else {
+        if (!expect_is_exact(w, mode))
+            widen_random(w, data, mode, t);
+        if (mode != EXPECT_ENDS)
+            put_zeros(w, data, mode, t);
     }
-    if (!expect_is_exact(w, mode))
-        widen_random(w, data, mode, t);
-    if (mode != EXPECT_ENDS)
-        put_zeros(w, data, mode, t);
+    bound_sums(w, t);
 }

@@ -121,12 +121,13 @@ CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, unsig
     return driver_leave(put_kernel(f, g, b, dynamic_bytes, s, params, true));
 }
 
-/* What lies around what the kernel is told of: the bands of runtime/cuda_load.c. */
+/* What lies around what the kernel is told of: the bands of runtime/cuda_load.c; none where they may be read, as on
+ * devices (TUNE_CUDA_BANDS). */
 static size_t band_of(const struct work *w, const struct memory *m)
 {
     const struct emu_kernel *k = w->kernel.function->kernel;
 
-    for (int i = 0; i < k->n_params && m->n_bytes > 2 * GUARD_BYTES; i++) {
+    for (int i = 0; i < k->n_params && m->n_bytes > 2 * GUARD_BYTES && !getenv("TUNE_CUDA_BANDS"); i++) {
         const unsigned char *p;
 
         if (k->param_bytes[i] != sizeof p)

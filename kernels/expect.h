@@ -19,8 +19,8 @@
 #define EXPECT_MAX_SAMPLES 4096
 #define EXPECT_MAX_OUTPUTS 4
 #define EXPECT_MAX_VALUES ((int64_t)1 << 23) /* of a list: 64 MiB, the largest blob; where it is longer samples do */
-#define EXPECT_GRADIENT_UNIT 262144.0 /* of tolerances where gradients are 2^20 times as large as usual */
-#define EXPECT_RELU_UNIT 8388608.0    /* by which all of a recurrent ReLU layer is larger in the wide pass */
+#define EXPECT_GRADIENT_UNIT 262144.0        /* of tolerances where gradients are 2^20 times as large as usual */
+#define EXPECT_RELU_UNIT 8388608.0           /* by which all of a recurrent ReLU layer is larger in the wide pass */
 
 /* Seeds of the fills of the exact pass; the random pass (also used for timing) has SEED_RANDOM more. */
 enum {

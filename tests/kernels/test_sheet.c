@@ -321,6 +321,8 @@ static void products_with_padding_and_zeros_are_not_needed(void **state)
     assert_true(least_of("conv2d/naive", "conv2d f32 n=2 c=3 h=9 w=10 k=4 r=3 s=3 stride=2,1 pad=1,4 dilation=1,4",
                          NULL) == 2 * 2 * 4 * 3 * rows * columns);
     assert_true(least_of("dense/naive", "dense f32 m=3 n=5 k=7", NULL) == 210);
+    /* Winograd's counts those with padding */
+    assert_true(least_of("conv2d/winograd", "conv2d f32 n=1 c=3 h=8 w=8 k=4 r=3 s=3 pad=1", NULL) == 3456);
     assert_true(least_of("pool2d/naive", "pool2d f32 n=1 c=5 h=11 w=37 r=3 s=3", NULL) == 0);
 }
 

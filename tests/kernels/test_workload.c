@@ -210,6 +210,55 @@ static void texts_of_networks_are_canonical(void **state)
     }
 }
 
+/* By hand: what the formulas say of shapes whose sizes all differ. */
+static const struct {
+    const char *text;
+    double flops, bytes, least; /* least: of products, without padding and zeros; 0 = nothing is known */
+} amounts[] = {
+    {"add f32 n=1 c=2 h=2 w=2 relu=1", 16, 96, 0},
+    {"add f32 n=1 c=2 h=2 w=2", 8, 96, 0},
+    {"attention f32 b=2 heads=3 q=5 k=7 d=4 dv=6", 2 * 6 * 35 * 10, 4 * 6 * (20 + 28 + 42 + 30), 2 * 6 * 35 * 10},
+    {"batch_gemm f16 b=3 m=2 n=5 k=4", 240, 3 * 2 * (28 + 10), 240},
+    {"batch_gemm i8 b=3 m=2 n=5 k=4", 240, 3 * (28 + 4 * 10), 240},
+    {"concat f16 n=2 c=5 c2=2 h=3 w=4", 168, 4 * 168, 0},
+    {"conv2d i8 n=1 c=2 h=4 w=5 k=3 r=3 s=3 pad=1", 2160, 40 + 54 + 4 * 60, 2 * 6 * 10 * 13},
+    {"deformable_conv2d f32 n=1 c=2 h=4 w=5 k=3 r=3 s=3 pad=1", 2160, 4 * (40 + 54 + 360 + 60), 0},
+    {"dense i8 m=2 n=3 k=5", 60, 10 + 15 + 4 * 6, 60},
+    {"dense i8 m=2 n=3 k=5 epilogue=bias_relu_requant", 60, 10 + 15 + 6, 60},
+    {"dense4 f32 m=2 n=3 k=32 block=16", 384, 256 + 48 + 24 + 24, 384},
+    {"depthwise_conv2d f32 n=1 c=2 h=4 w=5 r=3 s=3 pad=1", 720, 4 * (40 + 18 + 40), 2 * 2 * 10 * 13},
+    {"gather f32 outer=2 n=9 m=3 inner=5", 30, 4 * (30 + 3 + 30), 0},
+    {"norm f16 m=2 n=10", 140, 2 * (20 + 10 + 10 + 20), 0},
+    {"norm f16 m=2 n=10 kind=rms", 80, 2 * (20 + 10 + 20), 0},
+    {"quantize u8 n=10", 20, 40 + 10 + 4 + 4, 0},
+    {"reduce f32 outer=2 n=5 inner=3", 30, 4 * (30 + 6), 0},
+    {"resize2d f16 n=2 c=3 h=9 w=6 size=4,3 step=1,2 unit=2,1", 72, 2 * 6 * (2 * 3 + 12),
+     0}, /* rows 0, 1; columns 0 2 4 */
+    {"resize2d f16 n=2 c=3 h=9 w=6 size=4,3 step=1,2 unit=2,1 kind=linear", 648, 2 * 6 * (3 * 3 + 12), 0},
+    {"rnn f32 i=5 h=7 l=2 b=6 t=3", 2 * 28 * 18 * (12 + 14), 4 * (90 + 168 + 140 + 196 + 392 + 112 + 126 + 168),
+     2 * 28 * 18 * (12 + 14)},
+    {"sparse_conv2d f32 n=1 c=2 h=4 w=5 k=3 r=3 s=3 pad=1 sparsity=0.5", 2160, 4 * (40 + 27 + 60), 2 * 27 * 2 * 3},
+    {"strided_copy f32 x=60 d0=4,1 d1=3,0", 12, 4 * (4 + 12), 0}, /* the same row three times */
+    {"transform f16 n=1 c=4 h=2 w=3 to=nchw4c", 24, 2 * 48, 0},
+};
+
+static void amounts_are_those_counted_by_hand(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof amounts / sizeof amounts[0]; i++) {
+        struct why why = {""};
+        struct workload w;
+        double least;
+
+        if (workload_parse(amounts[i].text, &w, &why))
+            fail_msg("%s: %s", amounts[i].text, why.text);
+        least = w.op->flops_least ? w.op->flops_least(&w) : 0;
+        if (w.op->flops(&w) != amounts[i].flops || w.op->bytes_min(&w) != amounts[i].bytes || least != amounts[i].least)
+            fail_msg("%s: %.17g FLOPs, %.17g bytes, %.17g at the least", amounts[i].text, w.op->flops(&w),
+                     w.op->bytes_min(&w), least);
+    }
+}
+
 static void flops_and_bytes_count_each_product_and_element(void **state)
 {
     struct workload w;
@@ -243,6 +292,7 @@ int main(void)
         cmocka_unit_test(a_text_over_the_limit_is_refused),
         cmocka_unit_test(texts_of_networks_are_canonical),
         cmocka_unit_test(flops_and_bytes_count_each_product_and_element),
+        cmocka_unit_test(amounts_are_those_counted_by_hand),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

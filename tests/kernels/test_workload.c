@@ -38,6 +38,12 @@ static const struct {
     {"add i8 n=1 c=4 h=8 w=9 relu=0 layout=nchw4c", "add i8 n=1 c=4 h=8 w=9 layout=nchw4c"},
     {"eltwise f32 f=add(a,b) b=64x1 y=064x3136", "eltwise f32 y=64x3136 b=64x1 f=add(a,b)"},
     {"transform f16 n=1 c=4 h=8 w=9 from=nchw to=nchw4c", "transform f16 n=1 c=4 h=8 w=9 to=nchw4c"},
+    {"conv2d f32 n=1 c=65536 h=16 w=16 k=1 r=16 s=16", /* sums of as many products as there may be */
+     "conv2d f32 n=1 c=65536 h=16 w=16 k=1 r=16 s=16"},
+    {"sparse_conv2d f32 n=1 c=1024 h=1 w=1 k=1024 r=1 s=1 sparsity=00.999999", /* the most; 1 of 2^20 weights */
+     "sparse_conv2d f32 n=1 c=1024 h=1 w=1 k=1024 r=1 s=1 sparsity=0.999999"},
+    {"sparse_conv2d f32 n=1 c=64 h=1 w=1 k=64 r=1 s=1 sparsity=0.0250",
+     "sparse_conv2d f32 n=1 c=64 h=1 w=1 k=64 r=1 s=1 sparsity=0.025"},
 };
 
 static const struct {
@@ -72,6 +78,11 @@ static const struct {
     {"conv2d f32 n=1 c=1 h=5 w=6 k=1 r=4 s=2 dilation=3,4 pad=1,0,0,1", /* rows 1 + 3 * 3, columns 1 + 1 * 4 */
      "the window covers 10 x 5, larger than the padded input 6 x 7"},
     {"depthwise_conv2d f32 n=1 c=1 h=9 w=3 r=2 s=3 dilation=3,4", "covers 4 x 9, larger than the padded input 9 x 3"},
+    {"sparse_conv2d f32 n=1 c=64 h=1 w=1 k=64 r=1 s=1 sparsity=0.0000011", "at most six digits behind the point"},
+    {"conv2d f32 n=1 c=65537 h=16 w=16 k=1 r=16 s=16", "sums of 16777472 products; the most is 16777216"},
+    {"conv2d f32 n=1 c=65536 h=1 w=1 k=1 r=1 s=1 pad=100", "x of 1 x 65536 x 201 x 201 has more than"},
+    {"conv2d f32 n=1 c=65536 h=1 w=1 k=65536 r=1 s=1", "w of 65536 x 65536 x 1 x 1 has more than"},
+    {"conv2d f32 n=1 c=1 h=256 w=256 k=65536 r=1 s=1", "y of 1 x 65536 x 256 x 256 has more than"},
     {"conv2d f32 n=1 c=1 h=5 w=5 k=1 r=1 s=1 pad=1,2,3", "top,left,bottom,right"},
     {"conv2d f32 n=1 c=1 h=5 w=5 k=1 r=1 s=1 stride=0", "stride=0"},
     {"conv2d f32 n=1 c=1 h=5 w=5 k=1 r=1 s=1 layout=nhcw", "nhwc"},
@@ -188,6 +199,24 @@ static void a_text_over_the_limit_is_refused(void **state)
     assert_int_equal(workload_parse(text, &w, NULL), ERR_LIMIT);
 }
 
+static void a_function_has_191_characters_at_the_most(void **state)
+{
+    (void)state;
+    for (int more = 0; more < 3; more++) { /* each sigmoid( ) less is two abs( ) and a character more */
+        const int n_sigmoid = 21 - more, n_abs = 2 * more;
+        char text[WORKLOAD_MAX_TEXT] = "eltwise f32 y=5 f=";
+        struct workload w;
+
+        for (int i = 0; i < n_sigmoid + n_abs; i++)
+            strcat(text, i < n_sigmoid ? "sigmoid(" : "abs(");
+        strcat(text, "a");
+        for (int i = 0; i < n_sigmoid + n_abs; i++)
+            strcat(text, ")");
+        assert_int_equal(strlen(strchr(text, '(') - strlen("sigmoid")), 190 + more);
+        assert_int_equal(workload_parse(text, &w, NULL), more < 2 ? ERR_OK : ERR_LIMIT);
+    }
+}
+
 static void texts_of_networks_are_canonical(void **state)
 {
     (void)state;
@@ -290,6 +319,7 @@ int main(void)
         cmocka_unit_test(a_workload_is_written_in_its_canonical_form),
         cmocka_unit_test(bad_texts_are_refused_with_words),
         cmocka_unit_test(a_text_over_the_limit_is_refused),
+        cmocka_unit_test(a_function_has_191_characters_at_the_most),
         cmocka_unit_test(texts_of_networks_are_canonical),
         cmocka_unit_test(flops_and_bytes_count_each_product_and_element),
         cmocka_unit_test(amounts_are_those_counted_by_hand),

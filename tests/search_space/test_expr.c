@@ -90,6 +90,9 @@ static void arithmetic_is_python_s(void **state)
         {"ceil_div(56, 16)", 4},
         {"ceil_div(48, 16)", 3},
         {"ceil_div(-7, 2)", -3},
+        {"ceil_div(7, -2)", -3},
+        {"ceil_div(2.25, 1)", 3},
+        {"0.6 // 0.01", 59}, /* rounded, 58.99999999999999 times */
         {"1\t+\n2\v*\f3\r", 7},
         {"min(5, 3)", 3},
         {"max(-3, -5)", -3},

@@ -263,6 +263,9 @@ static void features_have_names_and_fixed_columns(void **state)
     space_features(s, &c, row);
     assert_true(row[0] == 4 && row[1] == 2 && row[2] == 2 && row[3] == 1 && row[4] == 0);
     assert_true(row[5] == 0 && row[6] == 1 && row[7] == 0 && row[8] == 8 && isnan(row[9]));
+    assert_int_equal(space_config_parse(s, "tile=2 wide=2 flag=1 order=swapped", &c, NULL), ERR_OK);
+    space_features(s, &c, row);
+    assert_true(row[8] == 4 && row[9] == 4); /* the one is made of the other */
     space_free(s);
 }
 
@@ -358,7 +361,7 @@ static void constraints_are_told_in_knobs_alone(void **state)
 static void building_refuses_what_is_no_space(void **state)
 {
     static const double ok[] = {1, 2}, twice[] = {1, 1}, not_finite[] = {1, INFINITY};
-    static const char *const bad_words[] = {"a b"};
+    static const char *const bad_words[] = {"a b"}, *const with_sign[] = {"a=b"};
     struct space *s = NULL;
     struct why why;
 
@@ -373,6 +376,7 @@ static void building_refuses_what_is_no_space(void **state)
     assert_int_equal(space_add_knob(s, "9", ok, 2, NULL), ERR_INPUT);
     assert_int_equal(space_add_knob(s, "or", ok, 2, NULL), ERR_INPUT);
     assert_int_equal(space_add_knob_words(s, "w", bad_words, 1, NULL), ERR_INPUT);
+    assert_int_equal(space_add_knob_words(s, "w", with_sign, 1, NULL), ERR_INPUT);
     assert_int_equal(space_add_constant(s, "a", 1, NULL), ERR_INPUT);
     assert_int_equal(space_add_constant(s, "k", NAN, NULL), ERR_INPUT);
     assert_int_equal(space_add_knob(s, "b", ok, SPACE_MAX_VALUES + 1, NULL), ERR_LIMIT);

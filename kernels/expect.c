@@ -161,8 +161,9 @@ enum err expected_alloc(struct expected *e)
 {
     enum err failed = ERR_OK;
 
-    for (size_t i = 0; e->no_sums && i < e->n_outputs; i++)
-        e->outputs[i].outer = 0;
+    for (size_t i = 0; i < e->n_outputs; i++)
+        if (e->no_sums || e->outputs[i].outer * e->outputs[i].inner > EXPECT_MAX_VALUES)
+            e->outputs[i].outer = 0;
     for (size_t i = 0; !failed && i < e->n_outputs; i++)
         failed = output_alloc(&e->outputs[i], e->has_exact);
     return failed;
@@ -238,6 +239,8 @@ struct program_fold expected_fold(const struct expected *e, int64_t inner, int64
     of = of > 1e9 / flops ? 1e9 / flops : of;
     of = of > 262144 / elems ? 262144 / elems : of;
     of = of < 2 ? 2 : of;
+    if (of * elems > EXPECT_MAX_VALUES)
+        return (struct program_fold){0};
     return (struct program_fold){
         .inner = inner, .cols = cols, .of = of > (double)cols ? cols : (int64_t)of, .seed = rng_at(e->seed, 0) >> 16};
 }

@@ -68,7 +68,8 @@ struct expected_output {
     size_t n_random;    /* 0: the same samples; where it is folded all elements of the columns that differ */
     double *random;     /* [n_random] */
     double *scale;      /* [n_random]: sum |x||w| of the random pass (1 = absolute tolerance) */
-    /* The tensor seen as [outer][axis][inner][lanes], projected over axis and lanes; outer = 0: no projection. */
+    /* The tensor seen as [outer][axis][inner][lanes], projected over axis and lanes; outer = 0: no projection,
+     * which expected_alloc makes of more than EXPECT_MAX_VALUES sums. */
     int64_t outer, axis, inner, lanes;
     double *project;          /* [outer * inner] of the exact pass */
     struct program_fold fold; /* of the random pass; of = 0: not folded */
@@ -124,7 +125,8 @@ void winograd_fills(enum exact_data data, struct tensor *x, struct tensor *w);
 double exact_bound(double terms, double axis);
 
 /* The columns of a folded tensor [rows][cols][inner]: at most 8 and no more than cols, so many that `flops` for each
- * are at most 1e9 and `elems` of each, of all outputs, at most 2^18, but two at the least. */
+ * are at most 1e9 and `elems` of each, of all outputs, at most 2^18, but two at the least; none (of = 0) where two have
+ * more than EXPECT_MAX_VALUES. */
 struct program_fold expected_fold(const struct expected *e, int64_t inner, int64_t cols, double flops, double elems);
 
 /* Are all outputs of the random pass to be compared, where that is cheap or they can be folded? */

@@ -298,6 +298,8 @@ static void fold_queries(const struct workload *w, const struct attention_shape 
         expected_fold(e, s->dv * heads_inside, s->q, w->op->flops(w) / (double)s->q, (double)(s->b * s->heads * s->dv));
     struct tensor *q = expected_tensor(e, "q"), *mask = expected_tensor(e, "mask");
 
+    if (!fold.of)
+        return;
     q->random.fold = fold;
     q->random.fold.inner = s->d * heads_inside;
     if (mask && s->mask_q) {

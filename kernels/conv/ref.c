@@ -439,7 +439,7 @@ void conv_fold_channels(const struct workload *w, const struct conv_shape *s, st
     const struct program_fold fold =
         expected_fold(e, 1, c.n, w->op->flops(w) / (double)c.n, (double)(c.rows * c.inner));
 
-    for (size_t i = 0; folds(s) && i < e->n_tensors; i++) {
+    for (size_t i = 0; fold.of && folds(s) && i < e->n_tensors; i++) {
         struct tensor *t = &e->tensors[i];
         const bool by_image = strcmp(t->name, "residual") == 0 || strcmp(t->name, "x") == 0;
 

@@ -216,6 +216,10 @@ static enum err recurrent(const struct workload *w, const struct rnn_shape *s, s
     n_cols = choose_columns(s, e, w->op->flops(w), cols);
     if (e->mode == EXPECT_FOLDED) {
         fold = fold_columns(w, s, e);
+        if (!fold.of) {
+            free(cols);
+            return ERR_OK;
+        }
         n_cols = fold.of;
         for (int64_t i = 0; i < n_cols; i++)
             cols[i] = i;

@@ -6,6 +6,7 @@
 #include "kernels/operator.h"
 #include "kernels/template.h"
 #include "runtime/cuda_arch.h"
+#include "tracker/protocol.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -294,6 +295,30 @@ static void expected_values_are_kept_for_the_workloads_asked_for_last(void **sta
     assert_int_equal(n_computed, N_KEPT + 2);
 }
 
+/* What is compared of an output of more elements than a blob has values goes into blobs all the same. */
+static void lists_of_large_outputs_fit_into_blobs(void **state)
+{
+    static const char *const texts[] = {"pool2d f32 n=1 c=1 h=2900 w=2900 r=1 s=1",
+                                        "conv2d f32 n=1 c=1 h=2900 w=2900 k=1 r=1 s=1", "dense f32 m=8400000 n=1 k=1"};
+    const struct numerics numerics = {.name = "f32", .data = EXACT_PLAIN, .tolerance = 1e-6};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const struct workload w = parsed(texts[i]);
+        struct blobs blobs;
+        struct buf sheet;
+
+        buf_init(&sheet, PROGRAM_MAX_BYTES);
+        blobs_init(&blobs, (size_t)1 << 30);
+        assert_int_equal(expect_sheet(&w, &numerics, 5, &sheet, &blobs), ERR_OK);
+        assert_true(blobs.n > 2); /* samples of several passes */
+        for (size_t b = 0; b < blobs.n; b++)
+            assert_in_range(blobs.items[b].n_bytes, 1, BLOB_MAX_BYTES);
+        buf_fini(&sheet);
+        blobs_fini(&blobs);
+    }
+}
+
 /* ---- defaults ---- */
 
 static struct device_desc of_device(const char *name)
@@ -548,6 +573,7 @@ int main(void)
         cmocka_unit_test(samples_are_as_many_as_their_cost_allows),
         cmocka_unit_test(exact_data_are_as_large_as_sums_stay_exact),
         cmocka_unit_test(expected_values_are_kept_for_the_workloads_asked_for_last),
+        cmocka_unit_test(lists_of_large_outputs_fit_into_blobs),
         cmocka_unit_test(a_convolutions_constants_are_its_sizes),
         cmocka_unit_test(defaults_are_what_their_rules_say),
         cmocka_unit_test(templates_fit_up_to_their_edge),

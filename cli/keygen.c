@@ -82,6 +82,8 @@ static enum err make_key(const struct cli *c, enum key_role role, const char *na
 
     if (c->n_rest != 1)
         return why_set(why, ERR_INPUT, "expected one file name, e.g. tune keygen farm.key");
+    if (strcmp(c->rest[0], "-") == 0)
+        return why_set(why, ERR_INPUT, "-: a key goes into a file of its own, not to standard output");
     if (cli_get(c, "key-file")->given && !role)
         return why_set(why, ERR_INPUT, "--key-file: expected --agent, --builder, --user, --tuner or --admin, too");
     e = role ? make_for(c, role, name, why) : key_make(c->rest[0], why);

@@ -199,6 +199,8 @@ static const struct cli_option *by_name(const struct cli *c, const char *name, s
 /* As set_value, of a value on the command line. */
 static enum err take_value(struct cli *c, const struct cli_option *o, const char *text, struct why *why)
 {
+    if (!*text && (strncmp(o->argument, "FILE", 4) == 0 || strcmp(o->argument, "DIR") == 0))
+        return why_set(why, ERR_INPUT, "--%s needs a value (%s), not ''", o->name, o->argument);
     c->texts[c->n_texts++] = (struct cli_given){o, text};
     return set_value(o, &c->values[o - c->options], text, why);
 }

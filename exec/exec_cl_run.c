@@ -166,10 +166,11 @@ EXEC_API void exec_cl_weights_free(struct exec_cl_weights *w)
     }
 }
 
-/* The caller's buffer of tensor i must be there and large enough. */
+/* The caller's buffer of tensor i must be there, large enough and of the op's context. */
 static enum exec_status exec_cl_check(const struct exec_cl_op *op, int i, cl_mem mem, struct exec_words *words)
 {
     const struct exec_buffer *b = &op->plan->buffers[i];
+    cl_context context = NULL;
     size_t n = 0;
     if (!mem || clGetMemObjectInfo(mem, CL_MEM_SIZE, sizeof n, &n, NULL) != CL_SUCCESS) {
         return exec_fail(words, EXEC_BAD_ARGUMENT, "tensor %s: expected an OpenCL buffer of %zu bytes", b->id,
@@ -178,6 +179,10 @@ static enum exec_status exec_cl_check(const struct exec_cl_op *op, int i, cl_mem
     if (n < b->n_bytes) {
         return exec_fail(words, EXEC_BAD_ARGUMENT, "tensor %s: expected a buffer of %zu bytes, got one of %zu", b->id,
                          b->n_bytes, n);
+    }
+    if (clGetMemObjectInfo(mem, CL_MEM_CONTEXT, sizeof context, &context, NULL) != CL_SUCCESS ||
+        context != op->s->context) {
+        return exec_fail(words, EXEC_BAD_ARGUMENT, "tensor %s: the buffer is of another context than the queue", b->id);
     }
     return EXEC_OK;
 }

@@ -252,7 +252,8 @@ static enum err nothing(const struct reading *g, const char *path, struct why *w
                               g->seen[i].fingerprint.hex);
     if (g->n_seen)
         return why_set(why, ERR_NOT_FOUND, "%s has no record of this device; it has those of %s", path, seen);
-    return why_set(why, ERR_NOT_FOUND, "%s has no record with status ok%s%s; expected a log of `tune run -o`", path,
+    return why_set(why, ERR_NOT_FOUND,
+                   "%s has no record with status ok, verified in full%s%s; expected a log of `tune run -o`", path,
                    g->notes.n_bad_lines ? "; " : "", g->notes.bad_line);
 }
 

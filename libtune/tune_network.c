@@ -149,22 +149,27 @@ enum tune_status tune_network_set_cl(struct tune_network *n, cl_command_queue qu
 }
 
 /* A tensor of `bin` by its line of weights.txt. */
-static enum tune_status load_line(struct tune_network *n, cl_command_queue queue, const char *line, FILE *bin)
+static enum tune_status load_line(struct tune_network *n, cl_command_queue queue, char *line, FILE *bin)
 {
     char layer[128], name[64];
     unsigned long n_bytes = 0;
     enum tune_status s;
     void *data;
     long at = 0;
+    int end = 0;
 
-    if (sscanf(line, "%127s %63s %ld %lu", layer, name, &at, &n_bytes) != 4 || at < 0 || !n_bytes || n_bytes > LONG_MAX)
+    line[strcspn(line, "\r\n")] = '\0';
+    if (sscanf(line, "%127s %63s %ld %lu %n", layer, name, &at, &n_bytes, &end) != 4 || line[end] || at < 0 || !n_bytes)
         return tune_fail(TUNE_BAD_ARGUMENT, "weights.txt: expected layer, name, offset, bytes, not '%.60s'", line);
+    if (fseek(bin, 0, SEEK_END) != 0 || ftell(bin) < at || n_bytes > (unsigned long)(ftell(bin) - at))
+        return tune_fail(TUNE_BAD_ARGUMENT, "weights.bin: no %lu bytes at %ld, which %s %s is to have", n_bytes, at,
+                         layer, name);
     data = malloc(n_bytes);
     if (!data)
         return no_memory();
     s = fseek(bin, at, SEEK_SET) == 0 && fread(data, 1, n_bytes, bin) == n_bytes
             ? tune_network_set_cl(n, queue, layer, name, data, n_bytes)
-            : tune_fail(TUNE_BAD_ARGUMENT, "weights.bin: no %lu bytes at %ld", n_bytes, at);
+            : tune_fail(TUNE_BAD_ARGUMENT, "weights.bin: cannot read %lu bytes at %ld", n_bytes, at);
     free(data);
     return s;
 }
@@ -201,13 +206,20 @@ enum tune_status tune_network_load_cl(struct tune_network *n, cl_command_queue q
 
 /* ---- running ---- */
 
-/* Is each argument's buffer large enough? What a step reads is checked by the executor, too, but not each is read. */
-static enum tune_status check_arguments(const struct tune_network *n, const cl_mem *arguments, size_t n_arguments)
+/* Is each argument's buffer large enough, and of the queue's context? What a step reads is checked by the executor,
+ * too, but not each is read. */
+static enum tune_status check_arguments(const struct tune_network *n, cl_command_queue queue, const cl_mem *arguments,
+                                        size_t n_arguments)
 {
+    cl_context wanted = NULL;
+
+    if (clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof wanted, &wanted, NULL) != CL_SUCCESS)
+        return tune_fail(TUNE_BAD_ARGUMENT, "tune_network_run_cl: expected an OpenCL queue");
     if (n_arguments != (size_t)n->files.tables.n_arguments || !arguments)
         return tune_fail(TUNE_BAD_ARGUMENT, "%s: %zu buffers given, expected %d: its inputs, then its outputs",
                          n->files.tables.name, arguments ? n_arguments : 0, n->files.tables.n_arguments);
     for (size_t i = 0; i < n_arguments; i++) {
+        cl_context context = NULL;
         size_t n_bytes = 0;
 
         if (!arguments[i] ||
@@ -215,6 +227,10 @@ static enum tune_status check_arguments(const struct tune_network *n, const cl_m
             n_bytes < n->files.arguments[i].n_bytes)
             return tune_fail(TUNE_BAD_ARGUMENT, "%s: %s: expected an OpenCL buffer of %llu bytes", n->files.tables.name,
                              n->files.arguments[i].name, n->files.arguments[i].n_bytes);
+        if (clGetMemObjectInfo(arguments[i], CL_MEM_CONTEXT, sizeof context, &context, NULL) != CL_SUCCESS ||
+            context != wanted)
+            return tune_fail(TUNE_BAD_ARGUMENT, "%s: %s: the buffer is of another context than the queue",
+                             n->files.tables.name, n->files.arguments[i].name);
     }
     return TUNE_OK;
 }
@@ -228,7 +244,7 @@ enum tune_status tune_network_run_cl(struct tune_network *n, cl_command_queue qu
 
     if (!n || !queue)
         return tune_fail(TUNE_BAD_ARGUMENT, "tune_network_run_cl: expected a network and a queue");
-    s = check_arguments(n, arguments, n_arguments);
+    s = check_arguments(n, queue, arguments, n_arguments);
     if (s != TUNE_OK)
         return s;
     pthread_mutex_lock(&n->t->lock);

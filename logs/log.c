@@ -107,14 +107,16 @@ struct scan {
     int64_t i_line;
 };
 
-/* One whole line without its '\n'; false when the caller has had enough. */
+/* One whole line without its '\n', and without the byte order mark that some editors begin a file with; false when the
+ * caller has had enough. */
 static bool give(struct scan *s, const char *text, size_t n, bool is_torn)
 {
     const bool is_held = !s->too_long && n <= RECORD_MAX_BYTES; /* wherever the pieces of reading meet */
-    const struct log_line line = {is_held ? text : NULL, is_held ? n : 0, ++s->i_line, is_torn};
+    const size_t n_mark = is_held && s->i_line == 0 && n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    const struct log_line line = {is_held ? text + n_mark : NULL, is_held ? n - n_mark : 0, ++s->i_line, is_torn};
 
     s->too_long = false;
-    if (line.text && n == 0)
+    if (line.text && line.n == 0)
         return true;
     return s->each(&line, s->arg);
 }

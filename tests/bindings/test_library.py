@@ -142,6 +142,16 @@ class Networks(unittest.TestCase):
         with library.open_network("bundle") as net:
             self.refused(6, "weights of layer h are missing", lambda: net(X))
             self.refused(5, "weights.txt and weights.bin", lambda: net.load_weights("nowhere"))
+            shutil.copytree("weights", "wrong")
+            for line, words in (
+                ("h w 0 99999999999999", "no 99999999999999 bytes at 0, which h w is to have"),
+                (f"h w {W.nbytes} {W.nbytes}", "no 3840 bytes at 3840"),
+                (f"h w 0 {W.nbytes} more", f"not 'h w 0 {W.nbytes} more'"),
+                ("h w 0 -1", "no 18446744073709551615 bytes"),
+            ):
+                with open("wrong/weights.txt", "w", encoding="ascii") as f:
+                    f.write(line + "\n")
+                self.refused(5, words, lambda: net.load_weights("wrong"))
             with self.assertRaisesRegex(ValueError, "no weight h v; there are h w, h bias"):
                 net.set_weight("h v", W)
             with self.assertRaisesRegex(ValueError, "0 inputs, expected x"):

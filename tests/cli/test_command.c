@@ -119,6 +119,7 @@ static const struct {
     {{"import"}, "expected a model, and -o DIR or --dry-run"},
     {{"import", "/dev/null/none.onnx", "-o", "/tmp/never-written"}, "/dev/null/none.onnx: Not a directory"},
     {{"keygen"}, "expected one file name, e.g. tune keygen farm.key"},
+    {{"keygen", "-"}, "-: a key goes into a file of its own"},
     {{"keygen", "a", "b"}, "expected one file name, e.g. tune keygen farm.key"},
     {{"keygen", "--key-file", "farm.key", "a"},
      "--key-file: expected --agent, --builder, --user, --tuner or --admin, too"},

@@ -38,6 +38,7 @@ static const struct cli_option options[] = {
     {.name = "noise", .kind = CLI_REAL, .argument = "X", .otherwise = "0.5", .help = "how noisy"},
     {.name = "tracker", .kind = CLI_TEXT, .argument = "URL", .environment = "TUNE_TEST_TRACKER", .help = "where"},
     {.name = "seed", .kind = CLI_INT, .argument = "N", .help = "of random numbers"},
+    {.name = "log", .kind = CLI_TEXT, .argument = "FILE", .help = "what to read"},
     {.name = "exact", .kind = CLI_INT, .argument = "N", .min = -0x1p53, .max = 0x1p53, .help = "to the last unit"},
     {.name = "verbose", .letter = 'v', .kind = CLI_COUNT, .help = "say more"},
     {.name = "json", .kind = CLI_FLAG, .help = "for machines"},
@@ -155,6 +156,7 @@ static void what_is_wrong_is_said(void **state)
         {"--json=yes", NULL, "--json takes no value"},
         {"--colour", "rod", "--colour rod: expected one of red, green, blue"},
         {"--colour=", NULL, "expected one of red"},
+        {"--log", "", "--log needs a value (FILE), not ''"},
     };
 
     (void)state;

@@ -466,6 +466,20 @@ static void queues_that_do_not_fit_are_refused(const struct exec_cl *session)
     clReleaseContext(other);
 }
 
+static void buffers_of_another_context_are_refused(const struct whole *n, struct exec_net_cl *net)
+{
+    struct exec_words words = {""};
+    cl_context other = clCreateContext(NULL, 1, &cl.device, NULL, NULL, NULL);
+    const cl_mem elsewhere[] = {clCreateBuffer(other, 0, arg_bytes(n, 0), NULL, NULL),
+                                clCreateBuffer(other, 0, arg_bytes(n, 1), NULL, NULL)};
+
+    assert_int_equal(exec_net_cl_run(net, cl.queue, elsewhere, &words), EXEC_BAD_ARGUMENT);
+    assert_non_null(strstr(words.text, "the buffer is of another context"));
+    clReleaseMemObject(elsewhere[0]);
+    clReleaseMemObject(elsewhere[1]);
+    clReleaseContext(other);
+}
+
 static void wrong_weights_are_refused_in_words(void **state)
 {
     static const char zeros[16 * 9 * 4 * 16];
@@ -490,6 +504,7 @@ static void wrong_weights_are_refused_in_words(void **state)
     queues_that_do_not_fit_are_refused(session);
     set_all(&n, net);
     assert_int_equal(exec_net_cl_run(net, cl.queue, NULL, &words), EXEC_BAD_ARGUMENT);
+    buffers_of_another_context_are_refused(&n, net);
     close_network(&n, net, session);
     whole_fini(&n);
 }

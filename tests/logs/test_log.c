@@ -109,6 +109,26 @@ static void appended_records_are_scanned_in_order(void **state)
     assert_int_equal(s.n, 2);
 }
 
+static void a_byte_order_mark_costs_no_record(void **state)
+{
+    struct buf text, marked;
+
+    (void)state;
+    append("t1");
+    append("t2");
+    get(&text);
+    buf_init(&marked, 10000000);
+    buf_puts(&marked, "\xef\xbb\xbf");
+    assert_int_equal(buf_append(&marked, text.data, text.len), ERR_OK);
+    put(marked.data, marked.len);
+    assert_int_equal(scan().n, 2);
+    assert_int_equal(scan().n_warned, 0);
+    put("\xef\xbb\xbf\n{\xef\xbb\xbf", 8); /* nothing else on the first line; and not at its beginning */
+    assert_int_equal(scan().n_warned, 1);
+    buf_fini(&marked);
+    buf_fini(&text);
+}
+
 /* Whole records before the cut; the last may lack its '\n'. */
 static size_t n_whole(const char *text, size_t n_cut)
 {
@@ -423,6 +443,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(appended_records_are_scanned_in_order, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_byte_order_mark_costs_no_record, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_log_cut_at_any_byte_keeps_every_whole_record, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(bad_lines_are_skipped_with_file_and_line, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(endless_lines_are_skipped, make_dir, remove_dir),

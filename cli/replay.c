@@ -204,6 +204,8 @@ static enum err replay_all(const struct cli *c, const struct names *names, const
         e = why_set(why, ERR_INPUT, "--history warms the strategies of tune, not exec:COMMAND");
     if (!e && ops == strategy_find("exec") && !strategy_command(cli_text(c, "strategy")))
         e = why_set(why, ERR_INPUT, "--strategy exec: expected exec:COMMAND, what a shell runs");
+    if (!e && cli_text(c, "model") && !ops->has_cost_model)
+        e = why_set(why, ERR_INPUT, "--model is of the strategies auto and model; --strategy %s has none", ops->name);
     for (size_t i = 0; e == ERR_OK && i < names->n && !cmd_interrupted(); i++)
         e = replay_space(c, ops, names->list[i], to, why);
     return e;

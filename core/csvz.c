@@ -19,7 +19,7 @@ static enum err read_text(const char *path, struct buf *out, struct why *why)
 {
     gzFile f;
     char *to;
-    int n = 0, status = Z_OK;
+    int n = 0, status = Z_OK, code;
 
     errno = 0;
     f = gzopen(path, "rbe");
@@ -29,9 +29,13 @@ static enum err read_text(const char *path, struct buf *out, struct why *why)
         out->len += (size_t)n;
         out->data[out->len] = '\0';
     }
+    code = errno;
     (void)gzerror(f, &status);
     if (gzclose_r(f) != Z_OK || n < 0 || status != Z_OK)
-        return why_set(why, ERR_IO, "%s: cannot be read, or cut short", path);
+        return why_set(why, ERR_IO, "%s: %s", path,
+                       status == Z_ERRNO ? strerror(code) : "cannot be read, or cut short");
+    if (out->failed == ERR_LIMIT)
+        return why_set(why, ERR_LIMIT, "%s: larger than %zu bytes", path, CSVZ_MAX_BYTES);
     if (out->failed)
         return why_set(why, out->failed, "%s: %s", path, err_words(out->failed));
     return ERR_OK;
@@ -107,7 +111,12 @@ static enum err split_all(struct csvz *t, size_t n_text, const char *path, struc
     char *at = t->text, *end = t->text + n_text;
     size_t n_found = 0;
 
-    if (n_lines == 0 || memchr(t->text, '\0', n_text))
+    const char *nul = memchr(t->text, '\0', n_text);
+
+    if (nul)
+        return why_set(why, ERR_INPUT, "%s:%zu: a NUL byte, expected text", path,
+                       count(t->text, (size_t)(nul - t->text), '\n') + 1);
+    if (n_lines == 0)
         return why_set(why, ERR_INPUT, "%s: expected text with a line of column names first", path);
     t->n_columns = count_cells(t->text, strcspn(t->text, "\n"));
     t->n_rows = n_lines - 1;

@@ -44,7 +44,8 @@ struct proposal {
 
 struct strategy_ops {
     const char *name, *summary;
-    bool is_blind; /* what it is told changes nothing but that it is not proposed */
+    bool is_blind;       /* what it is told changes nothing but that it is not proposed */
+    bool has_cost_model; /* its options' is used */
     /* Keeps `space` (it outlives the strategy). */
     enum err (*init)(struct strategy **out, const struct space *space, const struct strategy_options *options);
     /* Up to n valid proposals, each config at most once in the life of the strategy (also not what tell brought in

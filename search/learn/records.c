@@ -82,6 +82,9 @@ static enum err find_column(const struct csvz *t, const char *path, const char *
     if (i < 0)
         return why_set(why, ERR_INPUT, "%s:1: no column %.60s; %.40s is the first of %zu", path, name, t->cells[0],
                        t->n_columns);
+    for (size_t j = (size_t)i + 1; j < t->n_columns; j++)
+        if (strcmp(t->cells[j], name) == 0)
+            return why_set(why, ERR_INPUT, "%s:1: two columns are called \"%.60s\"", path, name);
     *out = (size_t)i;
     return ERR_OK;
 }
@@ -200,8 +203,6 @@ static enum err learn_columns(struct columns *c, const struct csvz *t, const str
 
         if (!*name)
             return why_set(why, ERR_INPUT, "%s:1: column %zu has no name", path, j + 1);
-        if (csvz_column(t, name) != (int)j)
-            return why_set(why, ERR_INPUT, "%s:1: two columns are called \"%.60s\"", path, name);
         if (is_outcome(name) || is_named(without, name))
             continue;
         if (c->n == FEATURES_MAX_KNOBS)

@@ -347,6 +347,7 @@ static enum err tell(struct strategy *s, const struct outcome *outcomes, size_t 
 const struct strategy_ops model_strategy_ops = {
     .name = "model",
     .summary = "expected improvement by a model of what was measured",
+    .has_cost_model = true,
     .init = init,
     .ask = ask,
     .tell = tell,
@@ -356,6 +357,7 @@ const struct strategy_ops model_strategy_ops = {
 const struct strategy_ops auto_ops = {
     .name = "auto",
     .summary = "needs no choice: model, and cheap evaluations first; the default",
+    .has_cost_model = true,
     .init = init_auto,
     .ask = ask,
     .tell = tell,

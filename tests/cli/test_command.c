@@ -149,6 +149,8 @@ static const struct {
     {{"replay"}, "no recorded space: expected --space FILE.json"},
     {{"replay", "--space", "/dev/null/none.json"}, "/dev/null/none.json: Not a directory"},
     {{"replay", "--space", "/dev/null/none.json", "--budget", "0"}, "--budget 0: expected a number from 1 to 1000000"},
+    {{"replay", "--space", TUNE_RECORDED_DIR "/tiles.json", "--strategy", "random", "--model", "gbdt"},
+     "--model is of the strategies auto and model; --strategy random has none"},
     {{"replay", "--space", TUNE_RECORDED_DIR "/tiles.json", "--strategy", "luck"},
      "no strategy \"luck\": expected one of auto, "},
     {{"replay", "--space", "/dev/null/none.json", "--model", "luck"}, "--model luck: expected one of gbdt, ridge"},

@@ -196,6 +196,22 @@ static void gzipped_tables_are_read_by_name(void **state)
     csvz_fini(NULL);
 }
 
+static void what_is_no_table_is_told(void **state)
+{
+    static const char nul[] = "a,b\n1,2\n\0,4\n";
+    struct csvz t;
+    struct why why;
+
+    (void)state;
+    assert_int_equal(file_replace(path, nul, sizeof nul - 1, 0644, NULL), ERR_OK);
+    assert_int_equal(csvz_read(path, &t, &why), ERR_INPUT);
+    assert_non_null(strstr(why.text, ":3: a NUL byte"));
+    assert_int_equal(csvz_read("/", &t, &why), ERR_IO);
+    assert_string_equal(why.text, "/: Is a directory");
+    assert_int_equal(csvz_read("/dev/zero", &t, &why), ERR_LIMIT);
+    assert_string_equal(why.text, "/dev/zero: larger than 268435456 bytes");
+}
+
 static void written_cells_read_back(void **state)
 {
     static const char *const words[] = {"plain", "", "a,b", "say \"so\"", "\"", " spaces ", ",,\"\""};
@@ -648,6 +664,7 @@ int main(void)
                                         remove_dir),
         cmocka_unit_test_setup_teardown(however_deep_and_shut_folders_are_they_go, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(gzipped_tables_are_read_by_name, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(what_is_no_table_is_told, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(written_cells_read_back, make_dir, remove_dir),
         cmocka_unit_test(numbers_of_a_table_are_those_of_strtod),
         cmocka_unit_test_setup_teardown(broken_tables_are_refused, make_dir, remove_dir),

@@ -98,6 +98,8 @@ static void columns_are_found_by_name_in_another_table(void **state)
     assert_int_equal(records_read_as(put("w\nb\n"), &c, false, &other, &why), ERR_INPUT);
     assert_non_null(strstr(why.text, "no column x"));
     assert_int_equal(records_read_as(put("x,w\n1,b\n"), &c, true, &other, &why), ERR_INPUT);
+    assert_int_equal(records_read_as(put("x,w,x\n1,b,2\n"), &c, false, &other, &why), ERR_INPUT);
+    assert_non_null(strstr(why.text, "two columns are called \"x\""));
     records_fini(&r);
     columns_fini(&c);
 }

@@ -700,16 +700,46 @@ enum err fill_elems(const struct program_fill *f, enum dtype t, void *data, int6
     return ERR_OK;
 }
 
+/* As `t` holds them. */
+static void round_to(enum dtype t, double *values, size_t n)
+{
+    char one[8];
+
+    if (t == DTYPE_F32)
+        for (size_t i = 0; i < n; i++)
+            values[i] = (double)(float)values[i];
+    else
+        for (size_t i = 0; i < n; i++) {
+            dtype_store(t, one, 0, values[i]);
+            values[i] = dtype_load(t, one, 0);
+        }
+}
+
+void fill_run(const struct program_fill *f, enum dtype t, int64_t first, int64_t n, double *out)
+{
+    const bool is_made = (unsigned)f->kind < N_FILLS && makers[f->kind];
+    int64_t n_piece;
+
+    for (int64_t i = 0; i < n; i += n_piece) {
+        const int64_t left = f->fold.of ? f->fold.inner - (first + i) % f->fold.inner : n - i; /* of the column */
+
+        n_piece = n - i < left ? n - i : left;
+        n_piece = n_piece < CHUNK ? n_piece : CHUNK;
+        if (is_made) {
+            make(f, program_fold_elem(&f->fold, first + i), (size_t)n_piece, out + i);
+            round_to(t, out + i, (size_t)n_piece);
+        } else
+            for (int64_t k = 0; k < n_piece; k++)
+                out[i + k] = NAN;
+    }
+}
+
 double fill_elem(const struct program_fill *f, enum dtype t, int64_t i)
 {
     double value;
-    char one[8];
 
-    if ((unsigned)f->kind >= N_FILLS || !makers[f->kind])
-        return NAN;
-    make(f, program_fold_elem(&f->fold, i), 1, &value);
-    dtype_store(t, one, 0, value);
-    return dtype_load(t, one, 0);
+    fill_run(f, t, i, 1, &value);
+    return value;
 }
 
 bool program_fill_equal(const struct program_fill *a, const struct program_fill *b)

@@ -322,8 +322,9 @@ double program_project_weight(uint64_t seed, int64_t i);
 /* Fills elements [0, n) of host memory; the same on every machine (no libm). FILL_NONE sets all bits (NaN). blobs may
  * be NULL unless FILL_BLOB: ERR_NOT_FOUND, ERR_INPUT when the blob is of another size. */
 enum err fill_elems(const struct program_fill *f, enum dtype t, void *data, int64_t n, const struct blobs *blobs);
-/* Element `i` of such a fill, as the double that the buffer holds after conversion to `t`; NAN for FILL_NONE and
- * FILL_BLOB. */
+/* Elements [first, first + n) of such a fill, or element `i`, as doubles that the buffer holds after conversion to `t`;
+ * NAN for FILL_NONE and FILL_BLOB. */
+void fill_run(const struct program_fill *f, enum dtype t, int64_t first, int64_t n, double *out);
 double fill_elem(const struct program_fill *f, enum dtype t, int64_t i);
 
 #endif

@@ -11,18 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Blocks of x as whole multiples, up to 127, of a power of two: that of the block looked at last. */
-struct rounding {
-    int64_t first; /* element of x; -1: none yet */
-    double step;
-};
-
 /* Tensors of the workload; NULL where it has none. */
 struct parts {
     const struct tensor *x, *w, *bias, *residual, *scale, *sum_scale, *zero;
     const struct tensor *w_scale, *w_zero; /* of weights of 4 bits in blocks (kernels/dense4) */
     int64_t k, block;
-    struct rounding *rounding; /* NULL: x is taken as it is */
+    bool rounds; /* blocks of x are whole multiples, up to 127, of a power of two */
     bool exact;
     unsigned bits;
     float sum_scales[2], zeros[4]; /* of the tensors of these names */
@@ -33,7 +27,7 @@ static double at(const struct parts *a, const struct tensor *t, int64_t i)
     return t ? fill_elem(a->exact ? &t->exact : &t->random, t->dtype, i) : 0;
 }
 
-static struct parts parts_of(const struct workload *w, struct expected *e, bool exact, struct rounding *rounding)
+static struct parts parts_of(const struct workload *w, struct expected *e, bool exact)
 {
     struct parts a = {.x = expected_tensor(e, "x"),
                       .w = expected_tensor(e, "w"),
@@ -46,7 +40,7 @@ static struct parts parts_of(const struct workload *w, struct expected *e, bool 
                       .w_zero = expected_tensor(e, "w_zero"),
                       .k = workload_get(w, "k"),
                       .block = workload_has(w, "block") ? workload_get(w, "block") : 0,
-                      .rounding = workload_has(w, "bytes") && workload_get(w, "bytes") ? rounding : NULL,
+                      .rounds = workload_has(w, "bytes") && workload_get(w, "bytes"),
                       .exact = exact,
                       .bits = workload_has(w, "epilogue") ? epilogue_of(w) : 0};
 
@@ -57,42 +51,60 @@ static struct parts parts_of(const struct workload *w, struct expected *e, bool 
     return a;
 }
 
-/* The power of two of the block that begins at element `first` of x; it has `n` elements. */
-static double step_of(const struct parts *a, int64_t first, int64_t n)
+/* The power of two of a block of x. */
+static double step_of(const double *x, int64_t n)
 {
     double most = 0;
     int exponent;
 
     for (int64_t i = 0; i < n; i++)
-        most = fmax(most, fabs(at(a, a->x, first + i)));
+        most = fmax(most, fabs(x[i]));
     most = frexp(most, &exponent); /* in 1/2 .. 1 */
     exponent += most > 127.0 / 128 ? -6 : -7;
     return ldexp(1, exponent < -126 ? -126 : exponent);
 }
 
-/* Element i of x without its zero point, or rounded. */
-static double x_at(const struct parts *a, int64_t i)
+/* Row m of x without its zero point, or rounded. */
+static void x_row(const struct parts *a, int64_t m, double *out)
 {
-    const int64_t k = i % a->k / (a->block ? a->block : 1) * a->block, first = i - i % a->k + k;
-    struct rounding *r = a->rounding;
+    fill_run(a->exact ? &a->x->exact : &a->x->random, a->x->dtype, m * a->k, a->k, out);
+    for (int64_t k = 0; !a->rounds && k < a->k; k++)
+        out[k] -= (double)a->zeros[0];
+    for (int64_t k0 = 0; a->rounds && k0 < a->k; k0 += a->block) {
+        const int64_t end = k0 + a->block < a->k ? k0 + a->block : a->k;
+        const double step = step_of(out + k0, end - k0);
 
-    if (!r)
-        return at(a, a->x, i) - (double)a->zeros[0];
-    if (r->first != first)
-        *r = (struct rounding){first, step_of(a, first, a->k - k < a->block ? a->k - k : a->block)};
-    return rint(at(a, a->x, i) / r->step) * r->step;
+        for (int64_t k = k0; k < end; k++)
+            out[k] = rint(out[k] / step) * step;
+    }
 }
 
-/* Element k of a row of w: with w_scale two are in a byte, the first in its lower half, and rows in whole blocks. */
-static double w_at(const struct parts *a, int64_t row, int64_t k)
+/* A row of w; with w_scale two are in a byte, the first in its lower half, and rows in whole blocks, for which `out`
+ * has room. */
+static void w_row(const struct parts *a, int64_t row, double *out)
 {
-    const int64_t block = a->w_scale ? row * ((a->k + a->block - 1) / a->block) + k / a->block : 0;
-    int byte;
+    const struct program_fill *fill = a->exact ? &a->w->exact : &a->w->random;
+    const int64_t n_blocks = a->w_scale ? (a->k + a->block - 1) / a->block : 0;
 
     if (!a->w_scale)
-        return at(a, a->w, row * a->k + k);
-    byte = (int)at(a, a->w, block * (a->block / 2) + k % a->block / 2);
-    return ((k % 2 ? byte / 16 : byte % 16) - (a->w_zero ? at(a, a->w_zero, block) : 8)) * at(a, a->w_scale, block);
+        fill_run(fill, a->w->dtype, row * a->k, a->k, out);
+    for (int64_t b = row * n_blocks; b < (row + 1) * n_blocks; b++, out += a->block) {
+        const double zero = a->w_zero ? at(a, a->w_zero, b) : 8, scale = at(a, a->w_scale, b);
+
+        fill_run(fill, a->w->dtype, b * (a->block / 2), a->block / 2, out);
+        for (int64_t k = a->block / 2 - 1; k >= 0; k--) {
+            const int byte = (int)out[k];
+
+            out[2 * k + 1] = (byte / 16 - zero) * scale;
+            out[2 * k] = (byte % 16 - zero) * scale;
+        }
+    }
+}
+
+/* Room for n rows; NULL on lack of memory. */
+static double *rows_make(const struct parts *a, int64_t n)
+{
+    return malloc((size_t)(n * (a->k + a->block)) * sizeof(double));
 }
 
 /* What is written for the sum of feature n, element i of y. */
@@ -108,15 +120,19 @@ static double magnitude(double v)
     return v < 0 ? -v : v;
 }
 
-static double element(const struct gemm_shape *s, const struct parts *a, uint64_t index, double *scale)
+/* x, w: room for a row each. */
+static double element(const struct gemm_shape *s, const struct parts *a, uint64_t index, double *x, double *w,
+                      double *scale)
 {
     const int64_t m = (int64_t)index / s->n, n = (int64_t)index % s->n, row = m / s->m * s->n + n;
     double sum = 0;
 
     assert(m < s->b * s->m);
     *scale = epilogue_scale(a->bits) + magnitude(at(a, a->bias, n)) + magnitude(at(a, a->residual, (int64_t)index));
+    x_row(a, m, x);
+    w_row(a, row, w);
     for (int64_t k = 0; k < s->k; k++) {
-        const double product = x_at(a, m * s->k + k) * w_at(a, row, k);
+        const double product = x[k] * w[k];
 
         sum += product;
         *scale += magnitude(product);
@@ -148,41 +164,40 @@ static enum err project_linear(const struct gemm_shape *s, const struct parts *a
 {
     const int64_t m0 = batch * s->m, n0 = batch * s->n;
 
-    double *weights = calloc((size_t)s->k, sizeof *weights), biases = 0;
+    double *weights = calloc((size_t)s->k, sizeof *weights), *row = rows_make(a, 1), biases = 0;
 
-    if (!weights)
-        return ERR_NOMEM;
-    for (int64_t n = 0; n < s->n; n++) {
+    for (int64_t n = 0; weights && row && n < s->n; n++) {
         const double weight = program_project_weight(SEED_PROJECT, n);
 
+        w_row(a, n0 + n, row);
         biases += weight * at(a, a->bias, n);
         for (int64_t k = 0; k < s->k; k++)
-            weights[k] += weight * w_at(a, n0 + n, k);
+            weights[k] += weight * row[k];
         for (int64_t m = 0; a->residual && m < s->m; m++)
             project[m] += weight * at(a, a->residual, (m0 + m) * s->n + n);
     }
-    for (int64_t m = 0; m < s->m; m++) {
+    for (int64_t m = 0; weights && row && m < s->m; m++) {
+        x_row(a, m0 + m, row);
         project[m] += biases;
         for (int64_t k = 0; k < s->k; k++)
-            project[m] += weights[k] * x_at(a, (m0 + m) * s->k + k);
+            project[m] += weights[k] * row[k];
     }
     free(weights);
-    return ERR_OK;
+    free(row);
+    return weights && row ? ERR_OK : ERR_NOMEM;
 }
 
 /* Projections of what is not linear (one batch): every output is computed, from x as a whole and w row by row. */
 static enum err project_all(const struct gemm_shape *s, const struct parts *a, double *project)
 {
-    double *x = malloc((size_t)(s->m * s->k) * sizeof *x), *row = malloc((size_t)s->k * sizeof *row);
+    double *x = malloc((size_t)(s->m * s->k) * sizeof *x), *row = rows_make(a, 1);
 
-    for (int64_t i = 0; x && i < s->m * s->k; i++)
-        x[i] = x_at(a, i);
-
+    for (int64_t m = 0; x && m < s->m; m++)
+        x_row(a, m, x + m * s->k);
     for (int64_t n = 0; x && row && n < s->n; n++) {
         const double weight = program_project_weight(SEED_PROJECT, n);
 
-        for (int64_t k = 0; k < s->k; k++)
-            row[k] = w_at(a, n, k);
+        w_row(a, n, row);
         for (int64_t m = 0; m < s->m; m++) {
             double sum = 0;
 
@@ -213,25 +228,39 @@ static void fold_features(const struct gemm_shape *s, struct expected *e, struct
     expected_folded(o, &fold, s->b * s->m);
 }
 
+/* Samples of the exact pass, and of the random one where it is not folded. */
+static enum err put_samples(const struct gemm_shape *s, const struct parts *exact, const struct parts *random,
+                            const struct expected_output *o)
+{
+    double *x = rows_make(exact, 1), *w = rows_make(exact, 1), ignored;
+
+    for (size_t i = 0; x && w && i < o->n_samples; i++)
+        o->exact[i] = element(s, exact, o->indices[i], x, w, &ignored);
+    for (size_t i = 0; x && w && !o->fold.of && i < o->n_random; i++)
+        o->random[i] = element(s, random, o->indices[i], x, w, &o->scale[i]);
+    free(x);
+    free(w);
+    return x && w ? ERR_OK : ERR_NOMEM;
+}
+
 /* Values of the random pass, row by row: each element of x and of the features that differ is made once a row. */
 static enum err put_random(const struct gemm_shape *s, const struct parts *a, const struct expected_output *o)
 {
     const int64_t of = o->fold.of, n_rows = s->b * s->m;
-    double *x = malloc((size_t)s->k * sizeof *x), *w = malloc((size_t)(of * s->k) * sizeof *w);
+    double *x = rows_make(a, 1), *w = rows_make(a, of);
 
     for (int64_t m = 0; x && w && m < n_rows; m++) {
-        for (int64_t k = 0; k < s->k; k++)
-            x[k] = x_at(a, m * s->k + k);
-        for (int64_t i = 0; m % s->m == 0 && i < of * s->k; i++)
-            w[i] = w_at(a, m / s->m * s->n + i / s->k, i % s->k);
+        x_row(a, m, x);
+        for (int64_t n = 0; m % s->m == 0 && n < of; n++)
+            w_row(a, m / s->m * s->n + n, w + n * (s->k + a->block));
         for (int64_t n = 0; n < of; n++) {
             double sum = 0, *scale = &o->scale[m * of + n];
 
             *scale =
                 epilogue_scale(a->bits) + magnitude(at(a, a->bias, n)) + magnitude(at(a, a->residual, m * s->n + n));
             for (int64_t k = 0; k < s->k; k++) {
-                sum += x[k] * w[n * s->k + k];
-                *scale += magnitude(x[k] * w[n * s->k + k]);
+                sum += x[k] * w[n * (s->k + a->block) + k];
+                *scale += magnitude(x[k] * w[n * (s->k + a->block) + k]);
             }
             *scale = epilogue_settled(a->bits, sum + at(a, a->bias, n) + at(a, a->residual, m * s->n + n), *scale);
             o->random[m * of + n] = finish(a, n, m * s->n + n, sum);
@@ -244,11 +273,9 @@ static enum err put_random(const struct gemm_shape *s, const struct parts *a, co
 
 enum err gemm_reference(const struct workload *w, const struct gemm_shape *s, struct expected *e)
 {
-    struct rounding roundings[2] = {{-1, 1}, {-1, 1}};
-    const struct parts exact = parts_of(w, e, true, &roundings[0]);
+    const struct parts exact = parts_of(w, e, true);
     struct expected_output *o = &e->outputs[0];
     struct parts random;
-    double ignored;
     enum err failed;
 
     if (w->dtype == DTYPE_F32 && exact_bound((double)s->k, (double)s->n) < 1)
@@ -261,15 +288,14 @@ enum err gemm_reference(const struct workload *w, const struct gemm_shape *s, st
                                   .inner = 1};
     if (expected_in_full(e) && !dtype_is_bytes(w->dtype))
         fold_features(s, e, o);
-    random = parts_of(w, e, false, &roundings[1]);
+    random = parts_of(w, e, false);
     failed = expected_alloc(e);
     if (failed)
         return failed;
     choose(s, e, o->n_samples, o->indices);
-    for (size_t i = 0; i < o->n_samples; i++)
-        o->exact[i] = element(s, &exact, o->indices[i], &ignored);
-    for (size_t i = 0; !o->fold.of && i < o->n_random; i++)
-        o->random[i] = element(s, &random, o->indices[i], &o->scale[i]);
+    failed = put_samples(s, &exact, &random, o);
+    if (failed)
+        return failed;
     if (o->fold.of)
         failed = put_random(s, &random, o);
     if (failed || !o->project)

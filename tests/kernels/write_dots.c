@@ -33,6 +33,18 @@ static const struct device_desc gpu = {.api = "opencl",
                                        .local_bytes = 32768,
                                        .vector_bits = 128};
 
+static const struct device_desc nvidia = {.api = "opencl",
+                                          .platform = "NVIDIA CUDA",
+                                          .platform_version = "OpenCL 3.0 CUDA",
+                                          .name = "GTX 1080",
+                                          .dots = "tune_dp4a",
+                                          .kind = DEVICE_GPU,
+                                          .units = 20,
+                                          .max_work_group = 1024,
+                                          .max_local = {1024, 1024, 64},
+                                          .local_bytes = 49152,
+                                          .vector_bits = 32};
+
 static const struct {
     const struct device_desc *d;
     const char *template_id, *workload;
@@ -46,6 +58,10 @@ static const struct {
     {&arm_cpu, "dense/dense_i8_tile", "dense u8 m=4 n=64 k=64 epilogue=bias"},
     {&gpu, "conv2d/i8", "conv2d i8 n=1 c=32 h=9 w=9 k=32 r=3 s=3 pad=1 layout=nchw4c epilogue=bias_relu_requant"},
     {&gpu, "dense/dense_i8", "dense i8 m=4 n=64 k=64"},
+    {&gpu, "conv2d/i8", "conv2d u8 n=1 c=32 h=9 w=9 k=32 r=3 s=3 pad=1 layout=nchw4c epilogue=bias_relu_requant"},
+    {&nvidia, "dense/dense_i8", "dense i8 m=4 n=64 k=64"},
+    {&nvidia, "conv2d/i8", "conv2d u8 n=1 c=32 h=9 w=9 k=32 r=3 s=3 pad=1 layout=nchw4c epilogue=bias_relu_requant"},
+    {&nvidia, "conv2d/implicit_gemm", "conv2d u8 n=1 c=6 h=9 w=9 k=10 r=3 s=3 pad=1"},
 };
 
 static bool write_module(const char *path, const struct program *p, const struct blobs *blobs)

@@ -52,6 +52,13 @@ static const struct apart_buffer *find(const void *at, size_t n, size_t *offset)
     return NULL;
 }
 
+uintptr_t apart_place(const void *at)
+{
+    size_t offset;
+
+    return find(at, 1, &offset) ? offset : (uintptr_t)at;
+}
+
 static int is_other(uint32_t block)
 {
     return block >= apart.first && block != apart.block;

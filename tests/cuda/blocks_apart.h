@@ -29,6 +29,10 @@ void apart_launch(const struct apart_buffer *buffers, size_t n);
 void apart_block(void);
 void apart_block_ends(void);
 
+/* Where it lies, seen from the beginning of its buffer, which devices align to 256 bytes and the emulated one to 16; of
+ * what lies in none the address. */
+uintptr_t apart_place(const void *at);
+
 /* The running block reads or writes; what lies in no buffer is nobody's affair. */
 void apart_access(const void *at, size_t n, int writes);
 

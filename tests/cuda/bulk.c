@@ -108,7 +108,7 @@ void bulk_map(void *map, const struct emu_map *t)
 
     if (block_thread() % EMU_WARP) /* all lanes make it together */
         return;
-    if ((uintptr_t)map % 64 || (uintptr_t)t->base % 16)
+    if (apart_place(map) % 64 || (uintptr_t)t->base % 16)
         block_fail(716, "a tensor map of misaligned rows, or misaligned itself");
     for (int i = 0; i < EMU_MAP_DIMS; i++) {
         if (t->box[i] < 1 || t->box[i] > 256 || t->dims[i] < 1 || t->step[i] < 1 || t->step[i] > 8)

@@ -387,6 +387,24 @@ static void boxes_of_rows_come_swizzled_when_their_barrier_says_so(void **state)
     }
 }
 
+/* A buffer of 208 bytes, which the emulated driver aligns to 16 and others to 256. */
+static void a_tensor_map_is_aligned_in_its_buffer(void **state)
+{
+    static const int places[] = {0, 64, 16};
+    float y[52];
+
+    (void)state;
+    for (int n = 0; n < 3; n++) {
+        char text[300];
+
+        snprintf(text, sizeof text,
+                 KERNEL "{ __shared__ __align__(16) float rows[32]; if (threadIdx.x == 0)\n"
+                        "    tune_emu_tensor_map((unsigned char *)y + %d, rows, 1, 128, 1); }",
+                 places[n]);
+        assert_int_equal(run(text, 32, y, 52), places[n] % 64 ? 716 : 0);
+    }
+}
+
 static void a_barrier_that_nobody_completes_ends_the_launch(void **state)
 {
     static const char text[] = KERNEL "{ __shared__ __align__(8) unsigned long long b;\n"
@@ -413,6 +431,7 @@ int main(void)
         cmocka_unit_test(asynchronous_copies_come_with_the_wait),
         cmocka_unit_test(warpgroups_multiply_swizzled_rows),
         cmocka_unit_test(boxes_of_rows_come_swizzled_when_their_barrier_says_so),
+        cmocka_unit_test(a_tensor_map_is_aligned_in_its_buffer),
         cmocka_unit_test(a_barrier_that_nobody_completes_ends_the_launch),
         cmocka_unit_test(lanes_shuffle_and_vote),
         cmocka_unit_test(bytes_are_multiplied_in_fours),

@@ -176,7 +176,10 @@ struct __attribute__((aligned(16))) ulonglong2 {
 /* Barriers and warps. */
 #define __syncthreads() tune_emu_services->barrier(__LINE__, __COUNTER__)
 #define __syncwarp(...) tune_emu_services->sync_warp(tune_emu_mask(__VA_ARGS__), __LINE__)
-#define __threadfence() ((void)0)
+static TUNE_EMU_NOT_WATCHED inline void __threadfence() /* blocks of a cooperative launch are processes */
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
 #define __threadfence_block() ((void)0)
 #define __activemask() 0xffffffffu
 static inline unsigned tune_emu_mask(unsigned mask = 0xffffffffu)
@@ -600,31 +603,29 @@ template <class T> static inline void __stcg(T *p, T v)
 {
     *p = v;
 }
-/* One thread runs at a time; what is atomic races with nothing (that it races with plain accesses is not seen). */
+/* One thread of a process runs at a time, but the blocks of a cooperative launch are processes. That what is atomic races
+ * with plain accesses is not seen. */
+#define TUNE_EMU_ATOMIC(p, next)                                                                                       \
+    T old = *(volatile T *)(p), to;                                                                                    \
+    do                                                                                                                 \
+        to = (next);                                                                                                   \
+    while (!__atomic_compare_exchange((p), &old, &to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));                     \
+    return old
 template <class T> static TUNE_EMU_NOT_WATCHED T atomicAdd(T *p, T v)
 {
-    const T old = *p;
-    *p = old + v;
-    return old;
+    TUNE_EMU_ATOMIC(p, old + v);
 }
 template <class T> static TUNE_EMU_NOT_WATCHED T atomicMax(T *p, T v)
 {
-    const T old = *p;
-    *p = v > old ? v : old;
-    return old;
+    TUNE_EMU_ATOMIC(p, v > old ? v : old);
 }
 template <class T> static TUNE_EMU_NOT_WATCHED T atomicExch(T *p, T v)
 {
-    const T old = *p;
-    *p = v;
-    return old;
+    TUNE_EMU_ATOMIC(p, v);
 }
 template <class T> static TUNE_EMU_NOT_WATCHED T atomicCAS(T *p, T expected, T v)
 {
-    const T old = *p;
-    if (old == expected)
-        *p = v;
-    return old;
+    TUNE_EMU_ATOMIC(p, old == expected ? v : old);
 }
 #define __trap() tune_emu_services->fail(715, "trap")
 #define assert(x) ((x) ? (void)0 : tune_emu_services->fail(710, "assert(" #x ")"))

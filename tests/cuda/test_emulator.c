@@ -572,6 +572,32 @@ static void launches_are_held_to_limits(void **state)
     end(c);
 }
 
+/* Its blocks are processes. */
+static void atomics_of_a_cooperative_launch_lose_nothing(void **state)
+{
+    CUcontext c = emulated_start("80");
+    CUfunction f = emulated_kernel(KERNEL "count(int *n, float *sum)\n"
+                                          "{\n"
+                                          "    for (int i = 0; i < 50000; i++) {\n"
+                                          "        atomicAdd(n, 1);\n"
+                                          "        atomicAdd(sum, 1.0f);\n"
+                                          "        __threadfence();\n"
+                                          "    }\n"
+                                          "}\n",
+                                   "count");
+    int n = 0;
+    float sum = 0;
+    CUdeviceptr dn = emulated_buffer(&n, sizeof n), dsum = emulated_buffer(&sum, sizeof sum);
+
+    (void)state;
+    assert_int_equal(cuda.cuLaunchCooperativeKernel(f, 16, 1, 1, 1, 1, 1, 0, NULL, (void *[]){&dn, &dsum}), 0);
+    emulated_read(&n, dn, sizeof n);
+    emulated_read(&sum, dsum, sizeof sum);
+    assert_int_equal(n, 800000);
+    assert_float_equal(sum, 800000, 0);
+    end(c);
+}
+
 static void calls_are_written_to_the_log(void **state)
 {
     char path[] = "/tmp/emulated-XXXXXX", line[200];
@@ -626,6 +652,7 @@ int main(void)
         cmocka_unit_test(compile_errors_have_words),
         cmocka_unit_test(devices_tell_what_they_are),
         cmocka_unit_test(launches_are_held_to_limits),
+        cmocka_unit_test(atomics_of_a_cooperative_launch_lose_nothing),
         cmocka_unit_test(calls_are_written_to_the_log),
     };
     int e;

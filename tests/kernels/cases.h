@@ -5,10 +5,13 @@
 #ifndef TUNE_TESTS_KERNELS_CASES_H
 #define TUNE_TESTS_KERNELS_CASES_H
 
-/* A bug: `from` becomes `to` wherever it stands in the template's text, its default config for `workload` is run. */
+/* A bug: `from` becomes `to` wherever it stands in the template's text; `config` is run for `workload`, or its default
+ * one. */
 struct mutant {
     const char *template_id, *workload, *name, *from, *to;
-    const char *needs; /* a feature of the architecture (cuda_arch.h) without which it changes nothing; NULL = none */
+    const char *needs;  /* a feature of the architecture (cuda_arch.h) without which it changes nothing, or "cpu": of
+                           OpenCL's CPU; NULL = none */
+    const char *config; /* valid on all devices that have that; NULL = the default */
 };
 
 /* A config that brings about what neither a default nor a draw is sure to: a branch of the text that few have,

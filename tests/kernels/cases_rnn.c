@@ -10,6 +10,11 @@
 #define BACK_GRU "rnn f32 cell=gru pass=bwd_data i=5 h=7 l=2 b=6 t=4"
 #define GRADIENT "rnn f32 cell=gru pass=bwd_weight i=5 h=7 l=2 b=6 t=4"
 
+/* One launch a layer, whose groups wait for one another. */
+#define PERSIST                                                                                                        \
+    "comb_gate=1 streams=1 fuse_pw=2 pretrans=1 comb_in=65536 wave=0 persist=1 concat_xh=0 vec=1 g_in_mr=1 g_in_nv=1 " \
+    "g_in_ku=1 g_in_order=0 g_in_tn=1 g_rec_mr=4 g_rec_nv=1 g_rec_ku=1 g_rec_tn=1 g_rec_ks=1 kt=8 pf=0 wg=4"
+
 static const char *const shapes[] = {
     LSTM,
     "rnn f32 i=16 h=16 l=2 b=16 t=3",
@@ -73,6 +78,8 @@ static const struct mutant mutants[] = {
     {"rnn/plan", BACK_GRU, "candidate's gradient for the state's", "2 * SIZE_H ? SIZE_H : 0", "2 * SIZE_H ? 0 : 0"},
     {"rnn/plan", LSTM, "uninitialised accumulator", "GEMM_ZERO(acc, G_REC_MR)",
      "GEMM_ZERO(acc, G_REC_MR) acc[0][0] = VLOAD(y);"},
+    {"rnn/plan", "rnn f32 i=3 h=8 b=4 t=6", "groups that do not wait for others",
+     "GRID_BARRIER(arrived, (past + 1) * REC_ITEMS);", "", "cooperative", PERSIST},
     {"rnn/lanes", LSTM, "missing last term", "k < SIZE_H; k++) {\n        SUM value[COLS]",
      "k < SIZE_H - 1; k++) {\n        SUM value[COLS]"},
     {"rnn/lanes", LSTM, "gates swapped", "lstm_cell(z[0], z[NV]", "lstm_cell(z[NV], z[0]"},
@@ -110,6 +117,7 @@ static const struct rare_config configs[] = {
      "dp4a"}, /* the same, of one launch for the cell */
     {"rnn/wgrad", "rnn f32 cell=tanh pass=bwd_weight i=3 h=4 b=2 t=70",
      "vec=4 mr=4 nv=1 ku=2 kc=64 stacked=1 pf=0 wg=1"}, /* more than two blocks of k */
+    {"rnn/plan", "rnn f32 i=3 h=8 b=4 t=6", PERSIST, "cooperative"},
     {NULL, NULL, NULL},
 };
 

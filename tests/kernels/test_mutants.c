@@ -116,15 +116,16 @@ static enum err verify_mutant(size_t i, const struct template *t, const struct w
     return e;
 }
 
-/* The default config for OpenCL. GPUs' defaults may do without the code that has the bug, or have no y in the kernel
- * where it is put (parts of sums are written elsewhere): others then, and one of them must be called wrong. */
+/* The mutant's own config, or the default. GPUs' defaults may do without the code that has the bug, or have no y in the
+ * kernel where it is put (parts of sums are written elsewhere): others then, and one of them must be called wrong. */
 static enum err verify_configs(size_t i, const struct template *t, const struct workload *w, const struct space *s,
                                bool *was_kept, struct why *why)
 {
-    const int n_others = strcmp(under.backend, "cuda") == 0 ? N_OTHERS : 0;
+    const char *own = list[i].m->config;
+    const int n_others = !own && strcmp(under.backend, "cuda") == 0 ? N_OTHERS : 0;
     struct config c;
     struct rng rng;
-    enum err e = t->fallback(w, &under.d[list[i].i_device], s, &c);
+    enum err e = own ? space_config_parse(s, own, &c, why) : t->fallback(w, &under.d[list[i].i_device], s, &c);
 
     rng_init(&rng, 1);
     if (!e)
@@ -157,6 +158,11 @@ static void work(size_t i, struct buf *answer, void *arg)
         buf_printf(answer, "%s on %s: %s (%s), expected a wrong answer", m->name, d->name, err_words(e), why.text);
 }
 
+static bool has(const struct device_desc *d, const char *need)
+{
+    return strcmp(need, "cpu") == 0 ? d->kind == DEVICE_CPU : cuda_arch_has(d, need);
+}
+
 /* False where the device cannot show it. */
 static bool add(const struct mutant *m, int i_device)
 {
@@ -165,7 +171,7 @@ static bool add(const struct mutant *m, int i_device)
     assert_int_equal(workload_parse(m->workload, &w, NULL), ERR_OK);
     if (template_find(m->template_id)->fit(&w, &under.d[i_device], NULL) == FIT_NONE) /* of CUDA alone, say */
         return false;
-    if (m->needs && !cuda_arch_has(&under.d[i_device], m->needs))
+    if (m->needs && !has(&under.d[i_device], m->needs))
         return false;
     assert_true(n_items < MAX_ITEMS);
     list[n_items].m = m;

@@ -69,12 +69,6 @@ static bool only_dequantized(const struct joining *x, int i)
     return n > 0 && n == x->n_readers[i]; /* else the caller reads it */
 }
 
-/* The layer of bytes that layer i makes floats of; -1: it does not. */
-static int bytes_behind(const struct joining *x, int i)
-{
-    return is_dequantize(layer(x, i)) && x->of[layer(x, i)->node.in[0]] ? layer(x, i)->node.in[0] : -1;
-}
-
 /* Of a layer of bytes with the scale and zero point by which DequantizeLinear `i` reads it. */
 static struct onnx_quant read_as(const struct joining *x, int i)
 {
@@ -84,6 +78,18 @@ static struct onnx_quant read_as(const struct joining *x, int i)
     q.lo = of->lo;
     q.hi = of->hi;
     return q;
+}
+
+/* The layer of bytes that layer i makes floats of; -1: it does not, or by a zero point that is no byte, as which it
+ * could not be put around images. */
+static int bytes_behind(const struct joining *x, int i)
+{
+    struct onnx_quant q;
+
+    if (!is_dequantize(layer(x, i)) || !x->of[layer(x, i)->node.in[0]])
+        return -1;
+    q = read_as(x, i);
+    return zero_of(&q) >= 0 && zero_of(&q) <= 255 ? layer(x, i)->node.in[0] : -1;
 }
 
 static bool same(const struct onnx_quant *a, const struct onnx_quant *b)
@@ -137,6 +143,25 @@ static bool scales_outputs(const struct onnx_layer *l, const struct onnx_dequant
     return n == 1 || (d->block == 0 && n == l->n_bias && d->axis == (l->w_transposed ? 1 : 0));
 }
 
+/* What a whole number of the sums of output k stands for, of bytes of the scale of `in`. */
+static float unit_of(const struct onnx_layer *l, const struct onnx_quant *in, int64_t k)
+{
+    const struct onnx_value *of = l->w->dequantised->scale;
+
+    return in->scale * (float)onnx_at(of, onnx_shape_elems(&of->shape) == 1 ? 0 : k);
+}
+
+/* Do 32 bits hold each sum and its bias? */
+static bool sums_fit(const struct onnx_layer *l, const struct onnx_quant *in)
+{
+    const double most = (double)(l->n_w / l->n_bias) * 255 * 128;
+
+    for (int64_t k = 0; k < l->n_bias; k++)
+        if (!(fabs(l->bias[k] / (double)unit_of(l, in, k)) + most < MOST_SUM))
+            return false;
+    return true;
+}
+
 /* Does what ReLU6 takes away lie beyond the largest byte anyhow? */
 static bool ends_at_6(const struct onnx_quant *y)
 {
@@ -149,11 +174,14 @@ static bool may_requantise(const struct joining *x, int c, const struct onnx_qua
     const struct onnx_layer *l = layer(x, c);
     const struct graph_node *n = &l->node;
     const struct onnx_dequantised *d = l->w ? l->w->dequantised : NULL;
+    struct onnx_quant in;
 
-    return l->live && l->bias && d && n->n_in == 1 && x->n_readers[c] == 1 && !n->curve &&
+    if (n->n_in != 1 || bytes_behind(x, n->in[0]) < 0)
+        return false;
+    in = read_as(x, n->in[0]);
+    return l->live && l->bias && d && x->n_readers[c] == 1 && !n->curve &&
            (n->op == GRAPH_CONV2D || n->op == GRAPH_DEPTHWISE || n->op == GRAPH_DENSE) && (!n->relu6 || ends_at_6(y)) &&
-           bytes_behind(x, n->in[0]) >= 0 && (double)(l->n_w / l->n_bias) * 255 * 128 < MOST_SUM &&
-           scales_outputs(l, d) && whole_weights(l, d, minus);
+           scales_outputs(l, d) && whole_weights(l, d, minus) && sums_fit(l, &in);
 }
 
 /* Layer i, QuantizeLinear, becomes the layer c that it reads, on bytes. */
@@ -181,11 +209,10 @@ static bool requantise(struct joining *x, int i, int c)
     if (!give_scales(x, l, l->n_bias, 2))
         return true;
     for (int64_t k = 0; k < l->n_bias; k++) {
-        const struct onnx_value *of = l->w->dequantised->scale;
-        const float by = in.scale * (float)onnx_at(of, onnx_shape_elems(&of->shape) == 1 ? 0 : k);
+        const float by = unit_of(l, &in, k);
 
         l->scale[k] = by / y->scale;
-        l->bias[k] = fmin(fmax(rint(l->bias[k] / (double)by), -MOST_SUM), MOST_SUM);
+        l->bias[k] = rint(l->bias[k] / (double)by);
     }
     l->w = l->w->dequantised->x;
     l->zero[0] = zero_of(&in);

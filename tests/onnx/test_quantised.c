@@ -300,6 +300,57 @@ static void what_no_kernel_of_bytes_computes_stays_of_floats(void **state)
                 "q = quantize x u8\nd = quantize q\nr = pool2d d max global\np = quantize r u8\ny = quantize p\n");
 }
 
+/* A sum of two products is 65280 at the most, a bias beside it less than 2^31 by as much: in units of 2^-16, what 32767
+ * is; of scales whose product is no float it is nothing. */
+static void sums_beyond_32_bits_stay_of_floats(void **state)
+{
+    static const struct {
+        const char *scale, *bias;
+        bool fits;
+    } cases[] = {{"3.0517578125e-05", "-32767", true},
+                 {"3.0517578125e-05", "-32767.004", false},
+                 {"3.0517578125e-05", "1e9", false},
+                 {"1e-30", "0", false}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char lines[1024];
+
+        snprintf(lines, sizeof lines,
+                 "opset 13\ninput x 1 2 2 2\nconst xs = %s\nints xz:2 = 3\nconst ys = 0.25\nints yz:2 = 10\n"
+                 "ints w:3 2 2 1 1 = 1 -2 3 4\nconst ws 2 = 0.5 %s\nints wz:3 2 = 0 0\nconst b 2 = 0 %s\n" READ
+                 "node DequantizeLinear w ws wz -> wd axis=0\nnode Conv d wd b -> r\n" GIVE,
+                 i == 3 ? "1e-30" : "0.5", cases[i].scale, cases[i].bias);
+        check_graph(lines, cases[i].fits ? X_LINE "q = quantize x u8\nr = conv2d q k=2 r=1 s=1 u8\ny = quantize r\n"
+                                         : X_LINE "q = quantize x u8\nd = quantize q\nr = conv2d d k=2 r=1 s=1\n"
+                                                  "p = quantize r u8\ny = quantize p\n");
+    }
+}
+
+/* Of another type than the numbers, and no byte: what lies around images could not be it. */
+static void zero_points_beyond_bytes_stay_of_floats(void **state)
+{
+    static const struct {
+        const char *lines, *zero;
+        bool is_byte;
+    } cases[] = {
+        {X, "255", true}, {X, "256", false}, {X, "-1", false}, {SIGNED, "-128", true}, {SIGNED, "-129", false}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char lines[1024];
+
+        snprintf(lines, sizeof lines,
+                 "%sints dz:6 = %s\n" W
+                 "node QuantizeLinear x xs xz -> q\nnode DequantizeLinear q xs dz -> d\n" CONV_PAIRS GIVE,
+                 cases[i].lines, cases[i].zero);
+        check_graph(lines, cases[i].is_byte
+                               ? X_LINE "q = quantize x u8\nc = conv2d q k=2 r=1 s=1 relu u8\ny = quantize c\n"
+                               : X_LINE "q = quantize x u8\nd = quantize q\nc = conv2d d k=2 r=1 s=1 relu\n"
+                                        "p = quantize c u8\ny = quantize p\n");
+    }
+}
+
 /* Weights with zero points of several kinds are floats; so is what the caller gets as numbers. */
 static void numbers_that_are_read_stay_floats(void **state)
 {
@@ -352,6 +403,8 @@ int main(void)
         cmocka_unit_test(other_weights_of_few_bits_are_refused),
         cmocka_unit_test(the_scale_of_a_mean_is_divided_by_its_number),
         cmocka_unit_test(what_no_kernel_of_bytes_computes_stays_of_floats),
+        cmocka_unit_test(sums_beyond_32_bits_stay_of_floats),
+        cmocka_unit_test(zero_points_beyond_bytes_stay_of_floats),
         cmocka_unit_test(numbers_that_are_read_stay_floats),
         cmocka_unit_test(constants_of_constants_are_read_once),
         cmocka_unit_test(what_is_not_supported_is_refused_by_name),

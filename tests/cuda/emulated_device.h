@@ -603,8 +603,8 @@ template <class T> static inline void __stcg(T *p, T v)
 {
     *p = v;
 }
-/* One thread of a process runs at a time, but the blocks of a cooperative launch are processes. That what is atomic races
- * with plain accesses is not seen. */
+/* One thread of a process runs at a time, but the blocks of a cooperative launch are processes. That what is atomic
+ * races with plain accesses is not seen. */
 #define TUNE_EMU_ATOMIC(p, next)                                                                                       \
     T old = *(volatile T *)(p), to;                                                                                    \
     do                                                                                                                 \

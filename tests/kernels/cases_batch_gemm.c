@@ -30,6 +30,7 @@ static const struct mutant mutants[] = {
      "next_[2 * i_] = VZIP_HIGH(row_[i_]"},
     {"batch_gemm/packed", SHAPE, "uninitialised accumulator", "acc[i_][v_] = VSET(0);",
      "acc[i_][v_] = VSET(LOAD1(y));"},
+    {"batch_gemm/packed", SHAPE, "columns behind the last", "((n) < N ? (n) : N - 1)", "(n)"},
 
     {"batch_gemm/tiled", SHAPE, "missing last term", "(COLUMN(F, i) < K - slice", "(COLUMN(F, i) < K - 1 - slice"},
     {"batch_gemm/tiled", SHAPE, "wrong batch", "(batch * F##_ROWS", "(batch / 2 * F##_ROWS"},

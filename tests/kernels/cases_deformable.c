@@ -6,6 +6,8 @@
 #define SHAPE "deformable_conv2d f32 n=1 c=6 h=10 w=9 k=7 r=3 s=3 pad=1 deformable_groups=2"
 #define BESIDE "deformable_conv2d f32 n=1 c=32 h=10 w=9 k=40 r=3 s=3 pad=1 deformable_groups=16"
 
+#define BLOCKS "deformable_conv2d f32 n=1 c=16 h=8 w=8 k=10 r=3 s=3 pad=1"
+
 static const char *const shapes[] = {
     "deformable_conv2d f32 n=1 c=16 h=8 w=8 k=32 r=3 s=3 pad=1",                                /* square */
     "deformable_conv2d f32 n=1 c=5 h=9 w=13 k=19 r=3 s=2 pad=1",                                /* ragged */
@@ -51,6 +53,14 @@ static const struct mutant mutants[] = {
      "* DG + DG - 1 - group) * R * S + rs)"},
     {"deformable_conv2d/im2col_gemm", SHAPE, "uninitialised accumulator", "acc[m][v] = VSET(0)",
      "acc[m][v] = VSET(LOAD1(y))"},
+    {"deformable_conv2d/im2col_gemm", SHAPE, "channels behind the last", "c0 + l < CD ? LOAD1", "1 ? LOAD1", "cpu",
+     "vec=4 mr=4 nv=1 ku=1 ib=0 tiles=1 kt=1"},
+    {"deformable_conv2d/im2col_gemm", BLOCKS, "panels behind the last", "j < KT && (GRP(1) * KT + j) * NR < K;",
+     "j < KT;", "cpu", "vec=4 mr=4 nv=1 ku=1 ib=64 tiles=1 kt=2"},
+    {"deformable_conv2d/im2col_gemm", BLOCKS, "tiles behind the last", "t < TILES && (GRP(0) * TILES + t) * MR < PQ;",
+     "t < TILES;", "cpu", "vec=4 mr=3 nv=1 ku=1 ib=64 tiles=4 kt=1"},
+    {"deformable_conv2d/direct", SHAPE, "places behind the last", "inside = r < R && s < S && p < P && q < Q",
+     "inside = 1", "dp4a"},
 
     {NULL, NULL, NULL, NULL, NULL},
 };

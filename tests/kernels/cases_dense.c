@@ -53,6 +53,9 @@ static const struct mutant mutants[] = {
     {"dense/gemm_direct", SHAPE, "wrong row", "BEGIN(A, m0,", "BEGIN(A, m0 + 1,"},
     {"dense/gemm_direct", SHAPE, "unguarded tail", "if ((m) < M && (n) + j_ < N)", "if ((m) < M)"},
     {"dense/gemm_direct", SHAPE, "transposed tile", "at_a + k * A_LD + i", "at_a + i * A_LD + k"},
+    {"dense/gemm_direct", "dense f32 m=64 n=64 k=192", "no barrier before the one stage", "#if STAGES_LOCAL == 2",
+     "#if 1", "dp4a",
+     "wgd=64 mdimcd=16 ndimcd=16 mdimad=16 ndimbd=16 kwid=2 vwmd=1 vwnd=1 vec=4 pada=0 padb=0 stages=2 split=1"},
     {"dense/gemm_direct", SHAPE, "uninitialised accumulator", "VSET(0)", "VSET(LOAD1(y))"},
 
     {"dense/gemv", ROW, "missing last term", "i < K; i++", "i < K - 1; i++"},

@@ -10,6 +10,9 @@
 #define U8_SHARED "depthwise_conv2d u8 n=1 c=6 h=9 w=11 r=3 s=3 stride=2 pad=1 mult=2 epilogue=bias_relu_requant"
 #define NHWC "depthwise_conv2d f32 n=2 c=20 h=9 w=10 r=3 s=3 pad=1 layout=nhwc"
 
+#define STRIDED "depthwise_conv2d f32 n=1 c=8 h=15 w=35 r=3 s=3 stride=2 pad=1"
+#define LANES(own) "c_t=1 y_t=1 x_t=1 " own
+
 static const char *const shapes[] = {
     "depthwise_conv2d f32 n=2 c=32800 h=2 w=1 r=1 s=1",      /* groups of more planes than CUDA has along y and z */
     "depthwise_conv2d f32 n=1 c=16 h=14 w=14 r=3 s=3 pad=1", /* square */
@@ -76,6 +79,12 @@ static const struct mutant mutants[] = {
     {"depthwise_conv2d/direct", SHAPE, "missing last term", "s < S; s++", "s < S - 1; s++"},
     {"depthwise_conv2d/direct", SHAPE, "wrong pad", "h = row - PT", "h = row - PT + 1"},
     {"depthwise_conv2d/direct", SHAPE, "unguarded tail", "p < P && q + VEC <= Q", "p < P"},
+    {"depthwise_conv2d/direct", SHAPE, "lanes behind the last channel", "k + l * LANE_C < K", "k < K", NULL,
+     LANES("c_r=2 y_r=1 x_r=1 ann_c=2 ann_y=0 ann_x=0")},
+    {"depthwise_conv2d/direct", SHAPE, "lanes behind the last row", "p + l * LANE_Y < P", "p < P", NULL,
+     LANES("c_r=1 y_r=4 x_r=1 ann_c=0 ann_y=2 ann_x=0")},
+    {"depthwise_conv2d/direct", STRIDED, "lanes of another row", "row + l * LANE_Y * SH", "row + l * LANE_Y", NULL,
+     LANES("c_r=1 y_r=4 x_r=1 ann_c=0 ann_y=2 ann_x=0")},
     {"depthwise_conv2d/direct", SHAPE, "r and s swapped", "k0 + c, r * S + s)", "k0 + c, s * S + r)"},
     {"depthwise_conv2d/direct", SHAPE, "uninitialised accumulator", "acc[c][i][j] = VSET(0)",
      "acc[c][i][j] = VSET(LOAD1(y))"},

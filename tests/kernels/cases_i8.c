@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#define RELU "conv2d u8 n=1 c=32 h=9 w=10 k=48 r=3 s=3 pad=1 layout=nchw16c epilogue=bias_relu_requant"
 #define TILE "conv2d i8 n=1 c=12 h=6 w=5 k=20 r=3 s=3 pad=1 epilogue=bias"
 #define BLOCKED "conv2d i8 n=1 c=16 h=10 w=9 k=20 r=3 s=3 pad=1 layout=nchw4c"
 #define GROUPED "conv2d i8 n=1 c=16 h=10 w=9 k=24 r=3 s=3 pad=1 groups=2"
@@ -63,6 +64,8 @@ static const struct mutant mutants[] = {
     {"conv2d/i8_tile", UNSIGNED, "sums of rows that were left out", "SKIP_ROWS ? r_begin : 0", "0"},
     {"conv2d/i8_tile", WIDE, "padding without the zero point",
      "(FLOATS ? (OPERAND)zero[0] : (OPERAND)(zero[0] * 0x01010101 ^ FLIP))", "(OPERAND)0"},
+    {"conv2d/i8_tile", RELU, "below 0 behind a ReLU", "(LEAST(ZERO_OF_Y) < 0.0f ? 0.0f : LEAST(ZERO_OF_Y))",
+     "LEAST(ZERO_OF_Y)"},
     {"conv2d/i8_tile", UNSIGNED, "no zero point of x", "#define SHIFT ((DOT == 6 ? 128 : 0) - zero[0])",
      "#define SHIFT 0"},
     {"conv2d/i8_tile", UNSIGNED, "zero points swapped", "#define ZERO_OF(i) held_zero[i]",

@@ -5,6 +5,7 @@
 
 #define ROWS "norm f32 m=9 n=768"
 #define RAGGED "norm f32 m=70 n=37"
+#define LONG "norm f32 m=1 n=300000"
 #define RMS "norm f32 m=7 n=300 kind=rms epsilon=1000000"
 
 static const char *const shapes[] = {
@@ -25,9 +26,10 @@ static const struct mutant mutants[] = {
     {"norm/naive", RAGGED, "unguarded tail", "if (row >= M)", "if (row < 0)"},
     {"norm/naive", ROWS, "wrong row", "x + (long)row * N", "x + (long)(row / 2) * N"},
     {"norm/naive", ROWS, "bias of another", "BIAS1(i) LOAD1(bias + (i))", "BIAS1(i) LOAD1(bias + (i) / 2)"},
-    {"norm/naive", RMS, "mean of one less", "quotient((squares), (float)N)", "quotient((squares), (float)(N - 1))"},
+    {"norm/naive", RMS, "mean of one less", "(squares) / (float)N", "(squares) / (float)(N - 1)"},
 
     {"norm/rows", RAGGED, "squares of the rest missing", "#define OFF1(v) SQUARE((v)-mean)", "#define OFF1(v) 0.0f"},
+    {"norm/rows", LONG, "roundings not carried on", "next = part - *over", "next = part", "cpu", "vec=1 wg=1 rows=1"},
     {"norm/rows", RAGGED, "rest not stored", "EACH_OF_THE_REST STORE1", "if (0) EACH_OF_THE_REST STORE1"},
     {"norm/rows", ROWS, "no epsilon, twice", "+ EPSILON)", "+ 1e6f * EPSILON)"},
     {"norm/rows", ROWS, "mean is kept", "VSUB(VLOAD(from + i), VSET(mean))", "VLOAD(from + i)"},

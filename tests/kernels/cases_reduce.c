@@ -6,6 +6,7 @@
 #define ROWS "reduce f32 outer=7 n=1003"
 #define COLUMNS "reduce f32 outer=3 n=301 inner=37"
 #define LONG "reduce f32 n=70001"
+#define VERY_LONG "reduce f32 outer=2 n=300000"
 #define MEAN "reduce f32 outer=5 n=101 inner=19 kind=mean"
 #define NORM "reduce f32 outer=4 n=128 kind=l2"
 #define ONE_ROW "reduce f32 n=300 kind=max"
@@ -56,6 +57,10 @@ static const struct mutant mutants[] = {
     {"reduce/rows", COLUMNS, "unguarded tail", "if (column + VEC > INNER) {", "if (column + VEC > INNER + VEC) {"},
     {"reduce/rows", COLUMNS, "a row too few", "i < first + PART && i < N;", "i < first + PART && i < N - 1;"},
     {"reduce/rows", MEAN, "a sum", "quotient((v), (float)N)", "(v)"},
+    {"reduce/rows", VERY_LONG, "roundings not carried on", "next = part - *over", "next = part", "cpu",
+     "vec=1 wg=1 rows=1"},
+    {"reduce/rows", "reduce f32 outer=64 n=41 kind=mean", "quotient not rounded",
+     "return FFMA1(OF_FINITE1(q, FFMA1(-q, n, v)), i, q);", "return q;"},
     {"reduce/rows", LONG, "one running sum", "#define PART 32", "#define PART 1000000"},
     {"reduce/rows", MEAN, "no mean of infinity", "OF_FINITE1(q, FFMA1(-q, n, v))", "FFMA1(-q, n, v)"},
     {"reduce/rows", ONE_ROW, "least is the lowest number", "#define START (-INFINITE)",

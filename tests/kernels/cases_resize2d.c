@@ -49,6 +49,8 @@ static const struct mutant mutants[] = {
     {"resize2d/pixels", BLOCKED, "the block before", "(plane * H + h)", "(plane / 2 * H + h)"},
 
     {"resize2d/rows", TWICE, "rows not made anew", "kept = place;", "kept = place + ROW_UNIT;"},
+    {"resize2d/rows", SMOOTH, "rows between made once", "if (place != kept)",
+     "if (kept < 0 || place / ROW_UNIT != kept / ROW_UNIT)"},
     {"resize2d/rows", SMOOTH, "ends left out", "row[w] = row[BEFORE];", "row[w] = 0.0f;"},
     {"resize2d/rows", SMOOTH, "end behind left out", "row[w] = row[BEFORE + W - 1];", "row[w] = 0.0f;"},
     {"resize2d/rows", THIRDS, "rest of a row missing", "i < Q % PERIOD", "i < Q % PERIOD - 1"},

@@ -11,9 +11,16 @@
 #define GRADIENT "rnn f32 cell=gru pass=bwd_weight i=5 h=7 l=2 b=6 t=4"
 
 /* One launch a layer, whose groups wait for one another. */
-#define PERSIST                                                                                                        \
+#define PERSIST(wg)                                                                                                    \
     "comb_gate=1 streams=1 fuse_pw=2 pretrans=1 comb_in=65536 wave=0 persist=1 concat_xh=0 vec=1 g_in_mr=1 g_in_nv=1 " \
-    "g_in_ku=1 g_in_order=0 g_in_tn=1 g_rec_mr=4 g_rec_nv=1 g_rec_ku=1 g_rec_tn=1 g_rec_ks=1 kt=8 pf=0 wg=4"
+    "g_in_ku=1 g_in_order=0 g_in_tn=1 g_rec_mr=4 g_rec_nv=1 g_rec_ku=1 g_rec_tn=1 g_rec_ks=1 kt=8 pf=0 wg=" wg
+
+#define RAGGED "rnn f32 i=3 h=9 b=4 t=6"
+
+/* Sixteen work-items a group, one output each. */
+#define PLAIN(tiles)                                                                                                   \
+    "comb_gate=1 streams=1 fuse_pw=2 pretrans=1 comb_in=2 wave=0 persist=0 concat_xh=0 vec=1 g_in_mr=1 g_in_nv=1 "     \
+    "g_in_ku=1 g_in_order=0 " tiles " g_rec_ks=1 kt=8 pf=0 wg=16"
 
 static const char *const shapes[] = {
     LSTM,
@@ -79,7 +86,14 @@ static const struct mutant mutants[] = {
     {"rnn/plan", LSTM, "uninitialised accumulator", "GEMM_ZERO(acc, G_REC_MR)",
      "GEMM_ZERO(acc, G_REC_MR) acc[0][0] = VLOAD(y);"},
     {"rnn/plan", "rnn f32 i=3 h=8 b=4 t=6", "groups that do not wait for others",
-     "GRID_BARRIER(arrived, (past + 1) * REC_ITEMS);", "", "cooperative", PERSIST},
+     "GRID_BARRIER(arrived, (past + 1) * REC_ITEMS);", "", "cooperative", PERSIST("4")},
+    {"rnn/plan", RAGGED, "units computed twice", "UNIT(u) >= tile * REC_HB", "1", "cooperative", PERSIST("4")},
+    {"rnn/plan", RAGGED, "panel not filled up", "i < REC_K * REC_MR ? from[i] : 0.0f", "from[i]", "cooperative",
+     PERSIST("4")},
+    {"rnn/plan", "rnn f32 i=3 h=16 b=16 t=3", "pieces behind the last", "if (e_ < KT * TILE_ROWS) ", "if (1) ", "dp4a",
+     PLAIN("g_in_tn=16 g_rec_mr=4 g_rec_nv=1 g_rec_ku=1 g_rec_tn=16")},
+    {"rnn/plan", "rnn f32 i=3 h=32 b=4 t=3", "pieces behind the last", "if (e_ < KT * TILE_COLUMNS / VEC)     ",
+     "if (1)     ", "cooperative", PERSIST("16")},
     {"rnn/lanes", LSTM, "missing last term", "k < SIZE_H; k++) {\n        SUM value[COLS]",
      "k < SIZE_H - 1; k++) {\n        SUM value[COLS]"},
     {"rnn/lanes", LSTM, "gates swapped", "lstm_cell(z[0], z[NV]", "lstm_cell(z[NV], z[0]"},
@@ -117,7 +131,7 @@ static const struct rare_config configs[] = {
      "dp4a"}, /* the same, of one launch for the cell */
     {"rnn/wgrad", "rnn f32 cell=tanh pass=bwd_weight i=3 h=4 b=2 t=70",
      "vec=4 mr=4 nv=1 ku=2 kc=64 stacked=1 pf=0 wg=1"}, /* more than two blocks of k */
-    {"rnn/plan", "rnn f32 i=3 h=8 b=4 t=6", PERSIST, "cooperative"},
+    {"rnn/plan", "rnn f32 i=3 h=8 b=4 t=6", PERSIST("4"), "cooperative"},
     {NULL, NULL, NULL},
 };
 

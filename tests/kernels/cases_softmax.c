@@ -5,6 +5,7 @@
 
 #define ROWS "softmax f32 m=7 n=1000"
 #define RAGGED "softmax f32 m=70 n=37"
+#define VERY_LONG "softmax f32 m=1 n=300000"
 #define LONG "softmax f32 m=1 n=20011"
 #define SCALED "softmax i8 m=3 n=101"
 
@@ -33,6 +34,9 @@ static const struct mutant mutants[] = {
     {"softmax/naive", SCALED, "not scaled", "((float)((v) - (top)) * scale[0])", "((float)((v) - (top)))"},
     {"softmax/naive", ROWS, "a term of the series missing", "p = FMA(f, p, SET(1.0f / 24));", ""},
 
+    {"softmax/naive", VERY_LONG, "roundings not carried on", "next = part - *over", "next = part", "cpu"},
+    {"softmax/rows", VERY_LONG, "roundings not carried on", "next = part - *over", "next = part", "cpu",
+     "vec=1 wg=1 rows=1 keep=0"},
     {"softmax/rows", RAGGED, "missing last term", "i < N; i += WG)", "i < N - 1; i += WG)"},
     {"softmax/rows", RAGGED, "largest not of the tail", "EACH_OF_THE_REST top = MAX1(top, IN_LOAD1(from + i));", ""},
     {"softmax/rows", ROWS, "largest at least 0", "SUM top = IN_LOAD1(from);", "SUM top = 0;"},

@@ -7,6 +7,12 @@
 #define COPY_SHAPE "sparse_conv2d f32 n=1 c=6 h=6 w=30 k=8 r=3 s=3 pad=1 groups=2 sparsity=0.7" /* not staged */
 #define DENSE_SHAPE "sparse_conv2d f32 n=1 c=5 h=10 w=9 k=7 r=3 s=3 pad=1 sparsity=0.7"
 
+#define BATCH "sparse_conv2d f32 n=5 c=6 h=7 w=9 k=10 r=3 s=3 pad=1 sparsity=0.9"
+#define WIDE "sparse_conv2d f32 n=1 c=5 h=6 w=30 k=7 r=3 s=3 pad=1 sparsity=0.5"
+#define ALIKE "x_r=2 y_r=1 wg_x=1 wg_y=1 strip=1 flat=0 sched=0 k_t=2 values=const nz_order=crs "
+#define CPU_ALIKE ALIKE "unroll_cap=4096"
+#define GPU_ALIKE ALIKE "unroll_cap=500 spread=0"
+
 static const char *const shapes[] = {
     "sparse_conv2d f32 n=1 c=16 h=16 w=16 k=32 r=3 s=3 pad=1 sparsity=0.9",                           /* square */
     "sparse_conv2d f32 n=1 c=5 h=13 w=37 k=19 r=3 s=2 pad=1 sparsity=0.8 seed=7",                     /* ragged */
@@ -34,6 +40,15 @@ static const struct mutant mutants[] = {
     {"sparse_conv2d/generated", COPY_SHAPE, "wrong pad", "row * SH + ph - PT", "row * SH + ph - PT + 1"},
     {"sparse_conv2d/generated", COPY_SHAPE, "columns from right to left", "from[h * W + ", "from[h * W + W - 1 - "},
     {"sparse_conv2d/generated", SHAPE, "uninitialised accumulator", "VSET(0.0f)", "VSET(y[0])"},
+
+    {"sparse_conv2d/generated", BATCH, "images behind the last", "n < NB && h >= 0 && h < H && w >= 0",
+     "h >= 0 && h < H && w >= 0", "cpu", "vec=4 n_r=1 wg_n=1 c_blk=6 layout=CHWN stage=none " CPU_ALIKE},
+    {"sparse_conv2d/generated", BATCH, "images behind the last", "n0 + j < NB && h >= 0", "h >= 0", "dp4a",
+     "vec=1 n_r=1 wg_n=4 c_blk=6 layout=CHWN stage=none " GPU_ALIKE},
+    {"sparse_conv2d/generated", BATCH, "images behind the last", "h >= 0 && h < H && n < NB, STAGE",
+     "h >= 0 && h < H, STAGE", "cpu", "vec=4 n_r=2 wg_n=2 c_blk=6 layout=NCHW stage=lmem " CPU_ALIKE},
+    {"sparse_conv2d/generated", WIDE, "sums of another place", "VEC) + (e)*VEC)", "VEC))", "cpu",
+     "vec=4 n_r=1 wg_n=1 c_blk=2 layout=NCHW stage=none " CPU_ALIKE},
 
     {"sparse_conv2d/unrolled", SHAPE, "missing terms", "F(s1_0,", "if (0) F(s1_0,", NULL},
     {"sparse_conv2d/unrolled", SHAPE, "wrong pad", "p0 * SH - PT", "p0 * SH - PT + 1", NULL},

@@ -46,6 +46,8 @@ static const struct mutant mutants[] = {
     {"conv2d/winograd_shared", SHAPE, "unguarded tail", "p + a < P && q + b < Q", "p + a < P"},
     {"conv2d/winograd_shared", SHAPE, "r and s swapped", "W_AT((k), (c), r, s)", "W_AT((k), (c), s, r)"},
     {"conv2d/winograd_shared", SHAPE, "uninitialised accumulator", "acc[i][j] = VSET(0);", "acc[i][j] = VSET(us[0]);"},
+    {"conv2d/winograd_shared", SHAPE, "channels behind the last", "c < C && t < NT", "t < NT"},
+    {"conv2d/winograd_shared", SHAPE, "pieces behind the last", "|| first_ < RC_I * (tile)) {", "|| 1) {", "dp4a"},
     {"conv2d/winograd_shared", STAGED, "stage of another buffer", "us + step % STAGES", "us + (step + 1) % STAGES",
      "dp4a"},
     {"conv2d/winograd_shared", STAGED, "stage that stays", "from += (n);", ";", "dp4a"},

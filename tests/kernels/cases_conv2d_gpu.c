@@ -22,7 +22,7 @@ static const char *const shapes[] = {
     "conv2d f32 n=1 c=32 h=16 w=16 k=64 r=2 s=2",                /* whole tiles of channels */
     "conv2d i8 n=2 c=7 h=9 w=8 k=17 r=5 s=3 stride=2,1 pad=2,1", /* no fours */
     U8_SPLIT,
-    "conv2d u8 n=2 c=7 h=9 w=8 k=17 r=5 s=3 stride=2,1 pad=2,1 epilogue=bias_relu", /* no fours */
+    "conv2d u8 n=2 c=7 h=9 w=8 k=67 r=5 s=3 stride=2,1 pad=2,1 epilogue=bias_relu", /* no fours */
     "conv2d u8 n=1 c=16 h=8 w=7 k=18 r=2 s=1 pad=1,0 layout=nhwc epilogue=bias_requant",
     NHWC,
     STRIDED,

@@ -11,8 +11,9 @@
 #define GROUPED "conv2d i8 n=1 c=16 h=10 w=9 k=24 r=3 s=3 pad=1 groups=2"
 #define UNSIGNED "conv2d u8 n=1 c=12 h=6 w=5 k=20 r=3 s=3 pad=1 epilogue=bias_requant_add"
 #define WIDE "conv2d u8 n=1 c=12 h=6 w=21 k=20 r=3 s=3 pad=1 epilogue=bias_requant_add" /* two tiles a row */
-#define U8_BLOCKED "conv2d u8 n=1 c=16 h=10 w=9 k=20 r=3 s=3 pad=1 layout=nchw4c epilogue=bias_requant"
+#define U8_BLOCKED "conv2d u8 n=1 c=16 h=10 w=9 k=72 r=3 s=3 pad=1 layout=nchw4c epilogue=bias_requant"
 #define U8_STRIDED "conv2d u8 n=1 c=32 h=11 w=12 k=24 r=1 s=3 stride=2 pad=0,1 layout=nchw4c epilogue=requant"
+#define U8_GROUPED "conv2d u8 n=2 c=48 h=5 w=7 k=80 r=2 s=2 stride=2 pad=0,1,1,0 groups=4 layout=nchw4c epilogue=add"
 #define MATRIX "dense i8 m=9 n=20 k=36 epilogue=bias"
 
 static const char *const shapes[] = {
@@ -37,9 +38,9 @@ static const char *const shapes[] = {
     "conv2d u8 n=2 c=3 h=11 w=12 k=16 r=3 s=3 stride=2 pad=1 layout=nchw16c epilogue=requant",
     "conv2d u8 n=2 c=48 h=5 w=7 k=24 r=2 s=2 groups=4 layout=nchw8c epilogue=bias_requant_add",
     U8_STRIDED,
-    "conv2d u8 n=2 c=48 h=5 w=7 k=24 r=2 s=2 stride=2 pad=0,1,1,0 groups=4 layout=nchw4c epilogue=add",
+    U8_GROUPED,
     "conv2d u8 n=1 c=64 h=4 w=5 k=8 r=3 s=3 pad=1 epilogue=bias_relu_requant", /* few tiles, long sums */
-    "dense u8 m=17 n=32 k=64 epilogue=bias_requant_add_relu",
+    "dense u8 m=17 n=68 k=64 epilogue=bias_requant_add_relu",
     "dense u8 m=5 n=19 k=37 epilogue=bias",
     "dense i8 m=17 n=32 k=64 epilogue=bias_add_relu_requant",
     "dense i8 m=1 n=70 k=132",
@@ -102,6 +103,8 @@ static const struct mutant mutants[] = {
     {"conv2d/i8", U8_BLOCKED, "no bias beside the zero point", "#define FOLD_BIAS(k) bias[k]",
      "#define FOLD_BIAS(k) 0"},
     {"conv2d/i8", U8_BLOCKED, "weights of the first channel alone", "w[(long)k * FOLD_TERMS + i]", "w[i]"},
+    {"conv2d/i8", U8_BLOCKED, "the first group's channels alone", "const int k = GRP(0) * FOLD_ITEMS",
+     "const int k = 0"},
     {"conv2d/i8", U8_BLOCKED, "signed bytes", "#define DOT_U8_A", "#define NO_U8_A"},
 
     {"conv2d/group_i8", GROUPED, "missing last term", "step < LAST_STEP; step++", "step < LAST_STEP - 1; step++"},
@@ -110,6 +113,8 @@ static const struct mutant mutants[] = {
     {"conv2d/group_i8", GROUPED, "weights of another group", "(g * F_SIZE + f) * UNIT", "f * UNIT"},
     {"conv2d/group_i8", GROUPED, "uninitialised accumulator", "acc[g][n][f][i][j][a] = 0;",
      "acc[g][n][f][i][j][a] = y[0];"},
+    {"conv2d/group_i8", U8_GROUPED, "weights of the first group alone", "w[(long)k * FOLD_TERMS",
+     "w[(long)(k % (FOLD_K / GROUPS)) * FOLD_TERMS"},
 
     {"dense/dense_i8", MATRIX, "missing last term", "f < F_SIZE && c < C_SIZE &&", "f < F_SIZE && c < C_SIZE - 1 &&"},
     {"dense/dense_i8", MATRIX, "wrong row", "q0 * SW - PL)", "q0 * SW - PL + 1)"},

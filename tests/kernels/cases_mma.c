@@ -7,7 +7,10 @@
 #define BATCH "batch_gemm i8 b=3 m=21 n=18 k=416"
 #define PLAIN "conv2d f16 n=1 c=32 h=10 w=12 k=40 r=3 s=3 pad=1 epilogue=bias"
 #define ROWS_APART "conv2d f16 n=1 c=16 h=11 w=9 k=16 r=3 s=3 pad=2,1 dilation=2,1 layout=nchw16c"
-#define U8_CONV "conv2d u8 n=1 c=32 h=9 w=9 k=32 r=3 s=3 stride=2 pad=1 layout=nchw4c epilogue=bias_requant"
+#define U8_CONV "conv2d u8 n=1 c=32 h=9 w=9 k=72 r=3 s=3 stride=2 pad=1 layout=nchw4c epilogue=bias_requant"
+#define U8_BELOW "conv2d u8 n=1 c=16 h=6 w=7 k=16 r=3 s=2 pad=0,0,1,0 layout=nhwc"
+#define U8_BESIDE "conv2d u8 n=1 c=16 h=7 w=6 k=16 r=2 s=3 pad=0,0,0,1 layout=nhwc"
+#define U8_DENSE "dense u8 m=18 n=75 k=52 epilogue=bias_requant"
 #define CONV "conv2d bf16 n=2 c=16 h=9 w=8 k=24 r=3 s=3 pad=1 layout=nchw16c"
 
 /* Tensor cores count in tiles of 16 x 8 over 32 bytes of k. */
@@ -35,8 +38,10 @@ static const char *const shapes[] = {
     "conv2d i8 n=1 c=6 h=9 w=7 k=20 r=3 s=3 stride=2 pad=1 layout=nhwc",                  /* packed */
     "conv2d bf16 n=1 c=32 h=8 w=8 k=12 r=3 s=3 pad=1 groups=2 layout=nhwc",
     U8_CONV,
+    U8_BELOW,
+    U8_BESIDE,
     "conv2d u8 n=2 c=48 h=8 w=6 k=18 r=2 s=2 groups=3 layout=nhwc epilogue=bias_requant_add_relu", /* no padding */
-    "dense u8 m=18 n=35 k=52 epilogue=bias_requant",
+    U8_DENSE,
     "dense u8 m=33 n=24 k=301",
     "conv2d f16 n=1 c=4 h=30 w=9 k=8 r=30 s=7 pad=0,3", /* a mask of over 32 bits */
     NULL,
@@ -62,8 +67,9 @@ static const struct mutant mutants[] = {
     {"conv2d/mma", U8_CONV, "padding without the zero point", "? window[i] + now.offset : zeros;",
      "? window[i] + now.offset : (const BYTE *)tap;"},
     {"conv2d/mma", U8_CONV, "no zero point of x", "(uint)zero[0] * (uint)sum", "0"},
-    {"dense/mma", "dense u8 m=18 n=35 k=52 epilogue=bias_requant", "the bias of the next row", "FOLD_BIAS(k) -",
-     "FOLD_BIAS((k + 1) % FOLD_K) -"},
+    {"conv2d/mma", U8_BELOW, "padding below alone", " || (P - 1) * SH + (R - 1) * DH - PT >= H", ""},
+    {"conv2d/mma", U8_BESIDE, "padding beside alone", " || (Q - 1) * SW + (S - 1) * DW - PL >= W", ""},
+    {"dense/mma", U8_DENSE, "the bias of the next row", "FOLD_BIAS(k) -", "FOLD_BIAS((k + 1) % FOLD_K) -"},
     {"batch_gemm/mma", BATCH, "wrong matrix", "w + (long)b * N * K", "w + (long)(b / 2) * N * K"},
     {"batch_gemm/mma", BATCH, "missing barrier", "BARRIER(); /* the first stage", "/* the first stage"},
     {"batch_gemm/mma", BATCH, "k in half", "stage, 2 * next, lane_id", "stage, 0 * next, lane_id"},

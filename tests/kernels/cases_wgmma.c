@@ -20,7 +20,9 @@ static const char *const shapes[] = {
     "conv2d bf16 n=3 c=16 h=5 w=4 k=70 r=2 s=3 pad=1,0,0,2 dilation=1,2 layout=nhwc", /* tiles over images */
     "conv2d i8 n=2 c=144 h=13 w=9 k=33 r=3 s=3 stride=2,3 pad=1 layout=nhwc epilogue=bias_requant",
     ROWS_APART,
-    "conv2d u8 n=1 c=48 h=13 w=9 k=40 r=3 s=2 stride=1,2 layout=nhwc epilogue=bias_requant",
+    "conv2d u8 n=1 c=48 h=13 w=9 k=72 r=3 s=2 stride=1,2 layout=nhwc epilogue=bias_requant",
+    "conv2d u8 n=1 c=32 h=6 w=7 k=16 r=3 s=2 pad=0,0,1,0 layout=nhwc", /* refused: around images boxes have zeros */
+    "conv2d u8 n=1 c=32 h=7 w=6 k=16 r=2 s=3 pad=0,0,0,1 layout=nhwc",
     "dense u8 m=65 n=70 k=208 epilogue=bias_relu_requant",
     "conv2d f16 n=1 c=64 h=16 w=16 k=64 r=1 s=1 layout=nhwc epilogue=add_relu", /* whole tiles */
     NULL,

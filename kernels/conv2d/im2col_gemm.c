@@ -23,7 +23,7 @@ static void program(struct build *b)
 const struct template conv2d_im2col_gemm = {
     .id = "conv2d/im2col_gemm",
     .stages = true,
-    .version = 5,
+    .version = 6,
     .summary = "matrix product over patches of the input: written out first, or gathered while loading",
     .fit = fit,
     .space = space,

@@ -27,7 +27,7 @@ static void program(struct build *b)
 const struct template deformable_im2col_tiled = {
     .id = "deformable_conv2d/im2col_tiled",
     .stages = true,
-    .version = 2,
+    .version = 3,
     .summary = "GPU: samples written out in panels, then a tiled matrix product through local memory",
     .fit = fit,
     .space = space,

@@ -13,8 +13,8 @@ deformable_cols(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT offse
     GLOBAL ELEM *to = cols + (long)(n * NT + tile) * IP * NWG;
 
     for (int j = LID(0); j < NWG; j += COL_WG) {
-        const int pq = tile * NWG + j, inside = pq < PQ;
-        const struct place a = place_of(offset, n, group, rs, inside ? pq / Q : 0, inside ? pq % Q : 0);
+        const int pq = tile * NWG + j < PQ ? tile * NWG + j : PQ - 1;
+        const struct place a = place_of(offset, n, group, rs, pq / Q, pq % Q);
 
         for (int c = group * CD; c < (group + 1) * CD; c++) {
             GLOBAL const ELEM *plane = x + (long)(n * C + c) * H * W;
@@ -23,7 +23,7 @@ deformable_cols(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT offse
             UNROLL
             for (int l = 0; l < 4; l++)
                 sum += a.share[l] * (float)LOAD1(plane + a.at[l]);
-            STORE1(to + (c * R * S + rs) * NWG + j, inside ? (SUM)sum : (SUM)0);
+            STORE1(to + (c * R * S + rs) * NWG + j, (SUM)sum);
         }
         for (int i = GRP(1) == DG * R * S - 1 ? I : IP; i < IP; i++)
             STORE1(to + i * NWG + j, (SUM)0);

@@ -249,7 +249,7 @@ static void program(struct build *b)
 
 const struct template depthwise_tile = {
     .id = "depthwise_conv2d/tile",
-    .version = 2,
+    .version = 3,
     .summary = "CPU: register tiles over rows, every input vector loaded once; lanes along a row or along channels",
     .fit = fit,
     .space = space,

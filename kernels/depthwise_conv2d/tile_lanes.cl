@@ -19,12 +19,10 @@
 #define TILES CEIL_DIV(Q, VW)
 #define IN_H ((VH - 1) * SH + (R - 1) * DH + 1) /* input rows and columns of a tile */
 #define IN_W ((VW - 1) * SW + (S - 1) * DW + 1)
-/* Tiles that read no column outside the image and have all their outputs: [INNER, INNER_END). */
+/* Tiles that read no column outside the image, so have all their outputs: [INNER, INNER_END). */
 #define INNER_ CEIL_DIV(PL, VW * SW)
 #define INNER (INNER_ < TILES ? INNER_ : TILES)
-#define FITTING (W + PL < IN_W ? 0 : (W + PL - IN_W) / (VW * SW) + 1)
-#define FULL (Q / VW)
-#define INNER_END_ (FITTING < FULL ? FITTING : FULL)
+#define INNER_END_ (W + PL < IN_W ? 0 : (W + PL - IN_W) / (VW * SW) + 1)
 #define INNER_END (INNER_END_ < INNER ? INNER : INNER_END_)
 
 #if DT == 2

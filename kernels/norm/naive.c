@@ -13,7 +13,7 @@ static void program(struct build *b)
 
 const struct template norm_naive = {
     .id = "norm/naive",
-    .version = 1,
+    .version = 2,
     .summary = "one row a work-item: the baseline",
     .fit = naive_fit,
     .space = naive_space,

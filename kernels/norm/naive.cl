@@ -24,7 +24,7 @@ KERNEL WG_SIZE(WG, 1, 1) norm_naive(NORM_PARAMS)
             part += LOAD1(from + i);
         add_part(&mean, &over, part);
     }
-    mean = quotient(mean, (float)N);
+    mean /= (float)N;
     over = 0.0f;
 #endif
     for (int n = 0; n < N; n += PART) {

@@ -67,7 +67,7 @@ static void program(struct build *b)
 const struct template norm_rows = {
     .id = "norm/rows",
     .stages = true,
-    .version = 2,
+    .version = 3,
     .summary = "a group of work-items a row: mean, squares, what is made of them",
     .fit = fit_anywhere,
     .space = space,

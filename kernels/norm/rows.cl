@@ -54,7 +54,7 @@ KERNEL WG_SIZE(WG, ROWS, 1) norm_rows(NORM_PARAMS)
 
 #if CENTRES
     SUM_OF_ROW(mean, all_sums, SAME, SAME)
-    mean = quotient(mean, (float)N);
+    mean /= (float)N;
 #endif
     SUM_OF_ROW(squares, all_squares, OFF, OFF1)
     factor = FACTOR_OF(squares);

@@ -97,7 +97,7 @@ static void program(struct build *b)
 const struct template pool2d_plane = {
     .id = "pool2d/plane",
     .stages = true,
-    .version = 1,
+    .version = 2,
     .summary = "nchw, whole planes (global pooling): one array each, shared by a group's work-items",
     .fit = fit,
     .space = space,

@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 
 #define POISON 0xff     /* NaN as f32 and f16, -1 as integer */
-#define BAND_BYTES 1024 /* behind the dynamic shared memory of a launch */
+#define BAND_BYTES 1024 /* behind the dynamic shared memory of a launch, and beside all shared memory */
 #define SIGNAL_BYTES ((size_t)64 << 10)
 
 enum state { READY, AT_BARRIER, AT_WARP, AT_EVENT, DONE };
@@ -378,7 +378,8 @@ static void run_blocks(void)
     }
 }
 
-/* Accesses between the first byte of shared memory and its last come to races.c, which knows the variables. */
+/* Accesses between the first byte of shared memory and its last, and near these, come to races.c, which knows the
+ * variables. */
 static void watch_shared(const struct block_launch *l)
 {
     const unsigned char *dynamic = l->module->dynamic, *first = dynamic, *end = first + l->dynamic_bytes;
@@ -387,6 +388,8 @@ static void watch_shared(const struct block_launch *l)
         first = l->shared[i].at < first ? l->shared[i].at : first;
         end = l->shared[i].at + l->shared[i].n_bytes > end ? l->shared[i].at + l->shared[i].n_bytes : end;
     }
+    first -= BAND_BYTES;
+    end += BAND_BYTES;
     if (!races_watch(first, (size_t)(end - first)))
         block_fail(2, "more shared memory than can be watched");
     for (size_t i = 0; i < l->n_shared; i++)

@@ -120,6 +120,8 @@ static CUresult add_shared(struct CUmod_st *m, const Elf64_Sym *symbol, const ch
 {
     struct shared_variable v = {{base + symbol->st_value, symbol->st_size}, ""}, *more;
 
+    if (strncmp(name, "_ZGVZ", 5) == 0) /* says whether one was constructed, which shared memory never is */
+        *v.range.at = 1;
     if (ELF64_ST_TYPE(symbol->st_info) != STT_OBJECT || !is_local_static(name, v.kernel))
         return CUDA_SUCCESS;
     more = realloc(m->shared, (m->n_shared + 1) * sizeof *more);

@@ -230,6 +230,28 @@ static void an_index_out_of_an_array_is_an_error(void **state)
     end(c);
 }
 
+static void a_write_beside_shared_memory_is_an_error(void **state)
+{
+    static const struct {
+        int first;
+        CUresult expected;
+    } cases[] = {{0, 0}, {-1, 700}, {1, 700}, {-100, 700}, {100, 700}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CUcontext c = emulated_start("80");
+        float y[64];
+        char text[300];
+
+        snprintf(text, sizeof text,
+                 KERNEL "k(float *y) { __shared__ float s[64]; float *to = s; to += %d; to[threadIdx.x] = 1;\n"
+                        "    __syncthreads(); y[threadIdx.x] = s[32]; }",
+                 cases[i].first);
+        assert_int_equal(run_alone(text, "k", 64, 0, y, 64), cases[i].expected);
+        end(c);
+    }
+}
+
 static void constants_are_written_by_name(void **state)
 {
     CUcontext c = emulated_start("75");
@@ -641,6 +663,7 @@ int main(void)
         cmocka_unit_test(an_access_out_of_bounds_stays),
         cmocka_unit_test(a_misaligned_vector_is_an_error),
         cmocka_unit_test(an_index_out_of_an_array_is_an_error),
+        cmocka_unit_test(a_write_beside_shared_memory_is_an_error),
         cmocka_unit_test(constants_are_written_by_name),
         cmocka_unit_test(dynamic_shared_memory_has_the_size_of_the_launch),
         cmocka_unit_test(events_order_streams),

@@ -9,6 +9,7 @@
 
 #define BATCH "sparse_conv2d f32 n=5 c=6 h=7 w=9 k=10 r=3 s=3 pad=1 sparsity=0.9"
 #define WIDE "sparse_conv2d f32 n=1 c=5 h=6 w=30 k=7 r=3 s=3 pad=1 sparsity=0.5"
+#define FAR "sparse_conv2d f32 n=1 c=3 h=6 w=8 k=4 r=3 s=3 pad=1,1,1,24 sparsity=0.5" /* rows behind x */
 #define ALIKE "x_r=2 y_r=1 wg_x=1 wg_y=1 strip=1 flat=0 sched=0 k_t=2 values=const nz_order=crs "
 #define CPU_ALIKE ALIKE "unroll_cap=4096"
 #define GPU_ALIKE ALIKE "unroll_cap=500 spread=0"
@@ -49,6 +50,9 @@ static const struct mutant mutants[] = {
      "h >= 0 && h < H, STAGE", "cpu", "vec=4 n_r=2 wg_n=2 c_blk=6 layout=NCHW stage=lmem " CPU_ALIKE},
     {"sparse_conv2d/generated", WIDE, "sums of another place", "VEC) + (e)*VEC)", "VEC))", "cpu",
      "vec=4 n_r=1 wg_n=1 c_blk=2 layout=NCHW stage=none " CPU_ALIKE},
+    {"sparse_conv2d/generated", FAR, "zeros in front of a row",
+     "SMALLER(columns, W - (w0)) < lo ? lo : SMALLER(columns, W - (w0))", "SMALLER(columns, W - (w0))", "dp4a",
+     "vec=1 n_r=1 wg_n=1 c_blk=3 layout=NCHW stage=lmem " GPU_ALIKE},
 
     {"sparse_conv2d/unrolled", SHAPE, "missing terms", "F(s1_0,", "if (0) F(s1_0,", NULL},
     {"sparse_conv2d/unrolled", SHAPE, "wrong pad", "p0 * SH - PT", "p0 * SH - PT + 1", NULL},
